@@ -9,7 +9,7 @@ import { until } from './rig/until.ts'
 
 const many = 100_000
 
-/** The rows in view, by the seqs they show. */
+/** The first and last seqs of the rows in view. */
 const inView = (screen: Screen) =>
   screen.page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('article[data-seq]')]
@@ -51,7 +51,7 @@ describe('a session of 100,000 events', () => {
     await hub.stop()
   })
 
-  test('opens at a seq of its middle without what is between', async () => {
+  test('opens at a seq in its middle without loading the events between there and the end', async () => {
     const other = await device.open(`/s/${id}?seq=50000`, desktop)
     await sees(other, 50_000)
     const facts = await other.reaches(id, many)
@@ -61,7 +61,7 @@ describe('a session of 100,000 events', () => {
     await other.page.close()
   })
 
-  test('goes to its first event by gg, reads on from there, and back to the newest by G', async () => {
+  test('goes to its first event by gg, loads more when scrolled, and goes back to the newest by G', async () => {
     await screen.feed.focus()
     await screen.page.keyboard.press('g')
     await screen.page.keyboard.press('g')
@@ -79,14 +79,14 @@ describe('a session of 100,000 events', () => {
       })),
     )
     expect(rows.length).toBeGreaterThan(1)
-    // The start of a turn has no row.
+    // The start of a turn has no row, so a gap of one event is allowed.
     for (const [i, row] of rows.entries()) if (i > 0) expect(row.first - rows[i - 1]!.last).toBeLessThan(3)
     await screen.page.keyboard.press('G')
     await sees(screen, many)
     await until('the live run', async () => (await window(screen)) === '')
   })
 
-  test('joins the live run when reading on reaches it', async () => {
+  test('joins the window with the live run when scrolling reaches it', async () => {
     const { first } = await screen.facts()
     await screen.page.evaluate(
       ([id, seq]) => {
@@ -109,7 +109,7 @@ describe('a session of 100,000 events', () => {
     expect(facts.applied).toBe(facts.seq - facts.first + 1)
   })
 
-  /** Opens the session an hour later, by this device's clock. */
+  /** Opens the session in a page whose clock is an hour ahead. */
   const anHourLater = async () => {
     const page = await device.browser.window(desktop)
     await page.addInitScript((by) => {
@@ -122,11 +122,11 @@ describe('a session of 100,000 events', () => {
   }
   const card = (back: Screen) => back.page.getByRole('region', { name: 'While you were away' })
 
-  test('says what was missed in an absence, and goes to where it began though that is not loaded', async () => {
+  test('summarises what was missed in an absence, and jumps to its start, which is not loaded', async () => {
     const read = hub.lastSeq(id)
     await screen.reaches(id, read)
     await until('the hub told of what was read', async () => (await hub.session(id)).read_seq === read)
-    // The browser takes the database of a page that is away; what localStorage has it keeps.
+    // Deletes the page's databases, as a browser may do to a page that is away. localStorage stays.
     await screen.page.goto('about:blank')
     const cdp = await device.browser.context.newCDPSession(screen.page)
     await cdp.send('Storage.clearDataForOrigin', { origin: device.origin, storageTypes: 'indexeddb' })
@@ -143,7 +143,7 @@ describe('a session of 100,000 events', () => {
     await back.page.close()
   })
 
-  test('says so for some seconds, and then no more', async () => {
+  test('shows the summary for some seconds only', async () => {
     await hub.turn(id, '/burst 10')
     const page = await device.browser.window(desktop)
     await page.clock.install({ time: Date.now() + 7_200_000 })
@@ -156,7 +156,7 @@ describe('a session of 100,000 events', () => {
     await page.close()
   })
 
-  test('keeps what is read in its place while the start of its message is loaded', async () => {
+  test('does not move the text being read while the start of its message is loaded', async () => {
     const far = await Device.pair(hub, { origin: proxy.origin })
     const slow = await far.watch(id, desktop)
     await slow.reaches(id, hub.lastSeq(id))
@@ -185,7 +185,7 @@ describe('a session of 100,000 events', () => {
       const first = head()
       feed.scrollTop = 0
       for (let i = 0; i < 5; i++) await painted()
-      while (Number.isNaN(top())) await painted() // the parser may still be on its way
+      while (Number.isNaN(top())) await painted() // the parser may not be loaded yet
       const row = [...feed.querySelectorAll('article')].find((r) => r.textContent?.includes(text))!
       row.focus({ preventScroll: true })
       const tops: number[] = []
@@ -200,12 +200,12 @@ describe('a session of 100,000 events', () => {
     }, text)
     expect(moved.to).toBeLessThan(moved.from)
     expect(moved.focused, 'the row is the same, and the focus in it').toBe(true)
-    // The text runs into a line of its paragraph: the start may move it within a line, and no further.
+    // The start of the message may move the text by a line of its paragraph, but no further.
     expect(moved.by.filter((by) => !(Math.abs(by) <= 30))).toEqual([])
     await far.stop()
   })
 
-  test('goes again to a seq whose link is followed again', async () => {
+  test('jumps to a seq again when its link is followed again', async () => {
     const again = await device.open(`/s/${id}?seq=70000`, desktop)
     await sees(again, 70_000)
     await again.page.evaluate(() => (document.querySelector('[role=feed]')!.scrollTop -= 5_000))
@@ -220,5 +220,5 @@ describe('a session of 100,000 events', () => {
     await again.page.close()
   })
 
-  test('meets no error on the way', () => expect(screen.errors).toEqual([]))
+  test('without errors in the page', () => expect(screen.errors).toEqual([]))
 })

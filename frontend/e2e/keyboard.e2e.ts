@@ -6,7 +6,7 @@ import { expectWhole } from './rig/oracle.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-describe('with nothing but keys, a person', () => {
+describe('with the keyboard only, a person', () => {
   let hub: Hub
   let laptop: Device
   let screen: Screen
@@ -33,7 +33,7 @@ describe('with nothing but keys, a person', () => {
   }
   const type = (text: string) => screen.page.keyboard.type(text)
 
-  /** Waits until the element by that name has the focus: where the next key goes. */
+  /** Waits until the element of this name has the focus. */
   async function focused(name: string): Promise<void> {
     const now = () =>
       screen.page.evaluate(() => {
@@ -47,7 +47,7 @@ describe('with nothing but keys, a person', () => {
     })
   }
 
-  /** Waits until an answer counts: a key pressed for something else just before does not. */
+  /** Waits until the options are enabled: for a moment they are not, so that a key meant for something else cannot answer. */
   const answerable = () =>
     until('the options', () => screen.permission.locator('[data-option]').first().isEnabled())
 
@@ -55,7 +55,7 @@ describe('with nothing but keys, a person', () => {
     await press('c')
     await focused('First prompt optional')
     await type('/ask')
-    // Agent, folder, then the name.
+    // Tab goes through the agent and the folder to the name.
     const name = screen.page.getByLabel('Name optional')
     await until('the focus on the name', async () => {
       await press('Tab')
@@ -138,7 +138,7 @@ describe('with nothing but keys, a person', () => {
     await type('olive')
     const links = screen.page.getByRole('navigation', { name: 'Sessions' }).locator('a[href^="/s/"]')
     await until('one session left', async () => (await links.count()) === 1)
-    await press('Tab', 'Tab') // the filter is between them
+    await press('Tab', 'Tab') // over the filter
     expect(await links.first().evaluate((link) => link === document.activeElement)).toBe(true)
     await press('Enter')
     await screen.page.getByRole('heading', { name: 'Olive' }).waitFor()
@@ -178,7 +178,7 @@ describe('with nothing but keys, a person', () => {
     await screen.reaches(session, hub.lastSeq(session))
   })
 
-  test('starts one session however often the keys say so, and none before there is an agent', async () => {
+  test('starts one session however often the keys are pressed, and none before the agents are loaded', async () => {
     const { page } = screen
     let [loaded, answered] = [() => {}, () => {}]
     const agents = new Promise<void>((resolve) => (loaded = resolve))
@@ -193,7 +193,7 @@ describe('with nothing but keys, a person', () => {
     })
     await screen.go('/')
     await press('Escape', 'c')
-    // Without a folder the form itself would hold it back.
+    // Without a folder the form's own validation would prevent the start.
     await writeFolder(page, hub.workspace)
     await page.getByRole('dialog').getByLabel('First prompt').focus()
     await press('Control+Enter')

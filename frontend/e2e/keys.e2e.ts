@@ -1,4 +1,4 @@
-// Every key that the help names does what it says. The cases are the help's own: a key without one fails.
+// Every key in the help does what the help says. The cases come from the help's own table: a key without a test fails.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { bindings, type Action } from '../src/ui/keys.ts'
 import { desktop } from './rig/browser.ts'
@@ -19,13 +19,13 @@ const ask = (id: string): Told => ({
 })
 const diff = { content: [{ type: 'diff', path: 'notes.md', oldText: 'a\n', newText: 'b\n' }] }
 
-describe('of the keys that the help names', () => {
+describe('of the keys in the help', () => {
   let hub: Hub
   let device: Device
   let screen: Screen
   let page: Screen['page']
   let session: string
-  /** The beginning of the unread part. */
+  /** The first unread seq. */
   let unread: number
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('of the keys that the help names', () => {
     page = screen.page
     await screen.reaches(session, hub.lastSeq(session))
     await page.locator('article').first().waitFor()
-    // A question that comes takes the focus from an empty composer.
+    // A new question takes the focus from an empty composer.
     await screen.permission.waitFor()
     await screen.feed.focus()
     return async () => {
@@ -73,13 +73,13 @@ describe('of the keys that the help names', () => {
     }
   })
 
-  /** The name of the element that has the focus. */
+  /** Waits until the focused element has this attribute. */
   const focused = (attribute: string) =>
     until(`the focus on ${attribute}`, () =>
       page.evaluate((attribute) => document.activeElement?.hasAttribute(attribute), attribute),
     )
   const dialog = (name: string) => page.getByRole('dialog', { name }).waitFor()
-  /** The row that has the focus, by its text. */
+  /** Waits until the row with this text has the focus. */
   const onRow = (text: string | RegExp) =>
     until(`the focus on ${text}`, async () => {
       const row = page.locator('article:focus')
@@ -110,7 +110,7 @@ describe('of the keys that the help names', () => {
   }
   const elsewhere = (name: string) => page.getByRole('heading', { name }).waitFor()
 
-  /** What each is for, done by nothing but its key. */
+  /** The test of each action: it presses the keys and checks the effect. */
   const does: Record<Action, (keys: string) => Promise<void>> = {
     palette: async (keys) => {
       await press(keys)
@@ -137,7 +137,7 @@ describe('of the keys that the help names', () => {
       await press(keys)
       await focused('data-permission')
     },
-    // The session asks: it is the first of the list.
+    // This session is the first in the list, because it has a question.
     next_session: async (keys) => {
       await press(keys)
       await elsewhere('Above')
@@ -169,7 +169,7 @@ describe('of the keys that the help names', () => {
     },
     previous_tool: async (keys) => {
       await top()
-      // As fast as a person types: the second goes on from where the first leads to.
+      // Pressed fast: the second press must continue from the target of the first.
       for (let i = 0; i < 2; i++) await press(keyOf('next_tool'))
       await onRow('Change|notes.md')
       await press(keys)
@@ -234,14 +234,14 @@ describe('of the keys that the help names', () => {
     },
   }
 
-  // Any of these tells the hub the read mark: the unread part comes before.
+  // Any other action sends the read mark to the hub, so "unread" is tested first.
   const first = bindings.filter((b) => b.action === 'unread')
   const others = bindings.filter((b) => b.action !== 'unread')
   test.each([...first, ...others])('$keys is: $action', async ({ keys, action }) => {
     await does[action](keys)
   })
 
-  test('each is in the help, once, and no other but those of a field and a question', async () => {
+  test('each is in the help once, and the only others are those of a field and a question', async () => {
     await press(keyOf('help'))
     await dialog('Keys')
     const named = await page.getByRole('dialog').locator('kbd').allInnerTexts()
@@ -260,7 +260,7 @@ describe('of the keys that the help names', () => {
     expect(new Set(named).size).toBe(named.length)
   })
 
-  test('letters do nothing where something is written', async () => {
+  test('letters do nothing in a text field', async () => {
     await press(keyOf('compose'))
     await focused('data-composer')
     const letters = bindings.map((b) => b.keys).filter((keys) => !keys.includes('+'))
@@ -270,7 +270,7 @@ describe('of the keys that the help names', () => {
     await screen.composer.fill('')
   })
 
-  // An action that is always allowed is asked no more.
+  // "always" comes last, because the action is not asked again after it.
   test.each([
     ['a', 'once'],
     ['x', 'no'],

@@ -1,4 +1,4 @@
-// Texts too large for the feed: how much of them the page holds, and where they are read whole.
+// Large texts: the part of them that the page renders, and the places where they can be read whole.
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'
@@ -6,7 +6,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { until } from './rig/until.ts'
 
-describe('something large', () => {
+describe('a large text', () => {
   let hub: Hub
   let device: Device
 
@@ -58,13 +58,13 @@ describe('something large', () => {
     const open = page.getByRole('button', { name: /^Show all/ })
     await open.waitFor()
     expect(await rows.count()).toBe(20)
-    // In one step within the page: the button is made anew with each row.
+    // Found and clicked in one step in the page, because each new row replaces the button.
     await until('a table that is open', async () => {
       await page.evaluate(() => document.querySelector<HTMLElement>('button.rest')?.click())
       return (await rows.count()) >= 40
     })
     const before = await rows.count()
-    // None of its states on the way is closed.
+    // The table must not close at any time.
     await until('more rows', async () => {
       const now = await rows.count()
       expect(now).toBeGreaterThanOrEqual(before)
@@ -97,7 +97,7 @@ describe('something large', () => {
     await page.close()
   })
 
-  test('that is asked for is never said to be no change, and is read whole before it is allowed', async () => {
+  test('in a permission request is not shown as unchanged, and can be read whole before it is allowed', async () => {
     const session = await hub.newSession('Asks', 'large')
     await hub.prompt(session, 'asks')
     const { page, errors, permission } = await device.watch(session, desktop)
@@ -108,11 +108,11 @@ describe('something large', () => {
     await permission.getByText('This change is too large to show, and was not compared.').waitFor()
     expect(await falsely.count()).toBe(0)
     expect(await last.count()).toBe(0)
-    expect(await permission.locator('[data-large]').count()).toBe(2) // both beginnings
+    expect(await permission.locator('[data-large]').count()).toBe(2) // the start of the old and of the new text
     expect(await permission.locator('pre', { hasText: 'export const line5 ' }).count()).toBeGreaterThan(0)
     const link = permission.getByRole('link', { name: 'Download' }).last()
     expect(await link.getAttribute('download')).toBe('app.ts')
-    // A click on it asks for a signed address, which needs no other credential.
+    // A click on the link requests a signed address, which needs no other credential.
     const { pathname } = new URL(await link.evaluate((a: HTMLAnchorElement) => a.href))
     const signed = await fetch(`${hub.origin}${pathname}`, {
       headers: { authorization: `Bearer ${hub.token}` },

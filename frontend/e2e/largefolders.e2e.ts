@@ -1,4 +1,4 @@
-// A workspace larger than any screen: the parts shown, cut or refused, on a phone.
+// A very large workspace on a phone: the parts that are shown, cut or refused.
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ const files = () => screen.page.getByRole('main', { name: 'Files' })
 const see = (path: string) =>
   screen.page.goto(`${hub.origin}/s/${session}/files?path=${encodeURIComponent(path)}`)
 
-test('a folder of 100,000 files is listed in part and says how many more there are', async () => {
+test('a folder of 100,000 files is listed in part, with the number of the rest', async () => {
   await see('')
   await files().getByRole('button', { name: 'seeds' }).click()
   await files()
@@ -64,7 +64,7 @@ test('a folder of 100,000 files is listed in part and says how many more there a
   await shot(screen, 'large-folder')
 })
 
-test('of 5,000 changed files as many are named as fit, and all are counted', async () => {
+test('of 5,000 changed files some are listed, and all are counted', async () => {
   await see('')
   const all = manyChanges + 4 // .gitignore, two large files and the link
   await files()
@@ -77,14 +77,14 @@ test('of 5,000 changed files as many are named as fit, and all are counted', asy
     .count()
   expect(await rest.textContent()).toBe(`${all - named} more are not listed.`)
   await shot(screen, 'large-changes')
-  // The agent is asked for all of them, those that are not listed, too.
+  // The prompt to commit covers all changed files, including those not listed.
   await files().getByRole('button', { name: 'Commit…' }).click()
   await screen.composer.waitFor()
   expect(await screen.composer.inputValue()).toContain('Commit all uncommitted changes in the workspace')
   await screen.composer.fill('')
 })
 
-test('of a file of 100 MB its beginning is shown, and nothing of a binary one', async () => {
+test('the start of a file of 100 MB is shown, and nothing of a binary file', async () => {
   await see('huge.txt')
   const content = files().getByRole('group', { name: 'Content' })
   await content.waitFor()

@@ -19,7 +19,7 @@ describe('a list longer than the screen', () => {
     await hub.stop()
   })
 
-  /** Whether the whole line of a session is in the list's view. */
+  /** Whether the whole row of a session is in view. */
   const inView = (screen: Screen, id: string) =>
     screen.page.locator(`[aria-current][href="/s/${id}"]`).evaluate((line) => {
       const list = line.closest('.scroll')!.getBoundingClientRect()
@@ -27,7 +27,7 @@ describe('a list longer than the screen', () => {
       return top >= list.top - 1 && bottom <= list.bottom + 1
     })
 
-  test('shows the session that is open, by its link and by the keys', async () => {
+  test('scrolls to the open session, opened by its link or by keys', async () => {
     const [oldest, newest] = [ids[0]!, ids.at(-1)!]
     const screen = await desk.watch(oldest)
     await until('the line of the linked session in view', () => inView(screen, oldest))
@@ -41,7 +41,7 @@ describe('a list longer than the screen', () => {
   })
 })
 
-// A phone's 390 px at 200 %, and what WCAG 1.4.10 asks for.
+// 195 px is a phone's 390 px at 200 %; 320 px is the width of WCAG 1.4.10.
 describe.each([195, 320])('on a screen of %i px', (width) => {
   let hub: Hub
   let phone: Device
@@ -59,10 +59,10 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     await hub.stop()
   })
 
-  test('nothing but lines of code is wider than it', async () => {
+  test('only lines of code are wider than the screen', async () => {
     const screen = await phone.open('/', { width, height: 600 })
     const { page } = screen
-    /** Elements that have to be scrolled sideways, or cannot be reached at all. */
+    /** Elements that scroll sideways or extend beyond the screen. */
     const wide = () =>
       page.evaluate(() => {
         const code = 'pre, pre *, .lines, .lines *, :has(> .lines)'
@@ -96,7 +96,7 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     await page.getByRole('option').first().waitFor()
     await fits('the palette')
     await keyboard.press('Escape')
-    // The way back is taken by the browser in its own time, and the next step here is not one of the app's links.
+    // Closing goes one step back in history, which takes the browser a moment. The next step must come after it.
     await page.waitForFunction(() => !(history.state as { over?: unknown } | null)?.over)
     await screen.go('/settings')
     await page.getByText('Access', { exact: true }).waitFor()

@@ -16,18 +16,18 @@ describe('a page that is opened', () => {
   let changed: string
 
   beforeAll(async () => {
-    // Its newest page is shorter than the screen, so that older ones are asked for at once.
+    // Its newest page is shorter than the screen, so that older pages are loaded at once.
     long = await at.hub.newSession('Opened')
     await at.hub.turn(long, '/burst 300')
     changed = await at.hub.newSession('With a change')
     await at.hub.turn(changed, '/diff')
   })
 
-  /** A blank page of a slow device that notes each shift of its layout. */
+  /** Opens a blank page of a slow device, which records each layout shift. */
   async function watched(size: Size): Promise<Page> {
     const page = await at.device.browser.window(size)
     const cdp = await at.device.browser.context.newCDPSession(page)
-    // The pages of a log come one after the other, each painted before the next.
+    // On a slow processor each page of the log is painted before the next arrives.
     await cdp.send('Emulation.setCPUThrottlingRate', { rate: 4 })
     await page.addInitScript(() => {
       const shifts: Shift[] = []
@@ -55,7 +55,7 @@ describe('a page that is opened', () => {
     ['a session with a change on a phone', phone, () => changed],
     ['a session with a change on a desktop', desktop, () => changed],
   ]
-  test.each(read)('moves nothing that is read: %s', async (_, size, which) => {
+  test.each(read)('has no layout shift: %s', async (_, size, which) => {
     const page = await watched(size)
     const id = which()
     const screen = await Screen.open(page, `${at.device.origin}/s/${id}`)
@@ -75,7 +75,7 @@ describe('a page that is opened', () => {
     ['a review on a desktop', desktop, () => `/s/${changed}/review`, '/diff'],
     ['a playback on a phone', phone, () => `/s/${changed}/play`, 'Live'],
   ]
-  test.each(opened)('moves nothing that is read: %s', async (_, size, path, words) => {
+  test.each(opened)('has no layout shift: %s', async (_, size, path, words) => {
     const page = await watched(size)
     await page.goto(at.device.origin + path())
     await page.getByText(words).first().waitFor()

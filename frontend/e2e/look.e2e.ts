@@ -1,4 +1,4 @@
-// How the app looks as a person chose: theme and text size, and more contrast where the system asks for it.
+// The look of the app: the chosen theme and text size, and more contrast if the system asks for it.
 import { expect, test } from 'vitest'
 import { barriers } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
@@ -39,7 +39,7 @@ for (const size of [phone, desktop])
     await page.close()
   })
 
-test('the choices of Settings lie side by side in one control, on a phone too', async () => {
+test('the options of a choice in Settings are side by side in one control, on a phone too', async () => {
   const screen = await at.device.open('/settings', phone)
   const groups = screen.page.getByRole('group').filter({ has: screen.page.getByRole('radio') })
   expect(await groups.count()).toBe(2)
@@ -67,7 +67,7 @@ test('the choices of Settings lie side by side in one control, on a phone too', 
   await screen.page.close()
 })
 
-test('where the system asks for more contrast, all text has seven to one', async () => {
+test('if the system asks for more contrast, all text has a contrast of 7:1', async () => {
   const session = await at.hub.newSession('Contrast')
   await at.hub.turn(session, '/plan')
   const screen = await at.device.watch(session, desktop)

@@ -1,4 +1,4 @@
-// How markdown is laid out: in a real browser, as only a browser lays out boxes.
+// The layout of rendered Markdown, which needs a real browser.
 import { Marked } from 'marked'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -16,8 +16,8 @@ afterAll(() => browser.stop())
 
 const lines = (count: number, line: string) => Array(count).fill(line).join('\n')
 
-describe('harmless markdown is what the parser by itself makes of it', () => {
-  /** HTML without the app's additions to each link, box and code block. */
+describe('harmless markdown is rendered as by the parser alone', () => {
+  /** HTML without the app's additions to links, checkboxes, tables and code blocks; by default that of the page. */
   const bare = (html: string | null) =>
     page.evaluate((given) => {
       const element = document.createElement('div')
@@ -52,7 +52,7 @@ describe('harmless markdown is what the parser by itself makes of it', () => {
   })
 })
 
-test('the cells of a table are where its columns say', async () => {
+test('the cells of a table are aligned as its columns', async () => {
   await show(page, '| a | b | c | d |\n|:--|--:|:-:|---|\n| 1 | 2 | 3 | 4 |')
   for (const cells of ['th', 'td']) {
     const where = await page
@@ -103,7 +103,7 @@ describe('at the width of a phone', () => {
   })
 })
 
-test('a table of very many rows is in the page by its first, and by all of them once asked for', async () => {
+test('of a table of very many rows the first are rendered, and all after a click', async () => {
   await show(page, '|a|b|\n|-|-|\n' + '|x|y|\n'.repeat(5_000))
   expect(await page.locator('main tr').count()).toBe(301)
   await page.getByRole('button', { name: 'Show all 5000 rows' }).click()
@@ -111,7 +111,7 @@ test('a table of very many rows is in the page by its first, and by all of them 
   expect(await page.locator('main button').count()).toBe(0)
 })
 
-test('what is nested too deep is shown as it was written, and of what is long the first part', async () => {
+test('a block nested too deep is shown as source, and of a long one the first part', async () => {
   await show(page, `${'> '.repeat(2_000)}deep`)
   expect(await page.locator('main').innerText()).toMatch(/^(> ){2000}deep\s*$/)
   const items = lines(5_000, '- item')
@@ -129,7 +129,7 @@ describe('a message of very many small blocks', () => {
   }
 
   test.each(Object.entries(kinds))(
-    'keeps the page small and quick while it grows, and all of it is there to ask for: %s',
+    'keeps the page small and fast while it grows, and can be shown whole: %s',
     async (_, kind) => {
       const text = Array.from({ length: 20_000 }, (_, at) => `${kind(at)}\n\n`).join('')
       const grown = await page.evaluate(async (text) => {
@@ -151,7 +151,7 @@ describe('a message of very many small blocks', () => {
         return { nodes, longest }
       }, text)
       expect(grown.nodes).toBeLessThan(1_200)
-      // A slow machine must pass; without a bound it took seconds.
+      // Generous for a slow machine; without a bound on the work a step took seconds.
       expect(grown.longest).toBeLessThan(1_000)
       const main = page.locator('main')
       await until('the end', async () => (await main.innerText()).includes('19999'))
@@ -175,7 +175,7 @@ describe('a message of very many small blocks', () => {
     },
   )
 
-  test('opens to its very beginning, which then has the focus', async () => {
+  test('can be shown from its very start, which then has the focus', async () => {
     await show(page, Array.from({ length: 1_500 }, (_, at) => `Paragraph ${at}.\n\n`).join(''))
     const button = page.locator('main button')
     await until('the beginning', async () => {

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { mostGrowth, run, summary, tracks, wakesInRound, type Outcome } from './rig/matrix.ts'
 
-// A sample of 24 wakes has every pair of sleep, fault and moment; with ABIDE_SOAK every lane goes through all of
-// its cells until there were over 1,000 wakes.
+// The sample of 24 wakes has every pair of sleep, fault and moment. With ABIDE_SOAK the lanes go through all
+// combinations until there were over 1,000 wakes.
 const whole = process.env['ABIDE_SOAK'] !== undefined
 const rounds = whole ? Math.ceil(1000 / wakesInRound) : 1
 
-describe('whatever happens to the network while a page sleeps, and whatever it was at', () => {
+describe('for every network fault while a page sleeps, and every state of its session', () => {
   const outcomes: Outcome[] = []
   const began = Date.now()
   afterAll(() => console.log(summary(outcomes, Date.now() - began)))

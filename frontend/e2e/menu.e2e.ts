@@ -1,4 +1,4 @@
-// The actions of a session's menu: each can be taken back or is asked about first.
+// The actions of a session's menu: each can be undone or asks first.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -13,13 +13,13 @@ import { shot } from './rig/shot.ts'
 import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
 
-/** Presses an entry of the session's menu. */
+/** Clicks entries of the session's menu, one after the other. */
 async function choose({ page }: Screen, ...names: string[]): Promise<void> {
   await page.getByRole('button', { name: 'More', exact: true }).click()
   for (const name of names) await page.getByRole('menuitem', { name, exact: true }).click()
 }
 
-/** The list's lines, each by its name. */
+/** The names of the sessions in the list. */
 const lines = ({ page }: Screen) => page.locator('[data-entry] .name').allInnerTexts()
 const lists = (screen: Screen, ...names: string[]) =>
   until(`the list of ${names}`, async () => JSON.stringify(await lines(screen)) === JSON.stringify(names))
@@ -40,7 +40,7 @@ describe.each([
     await proxy.to(hub.addr)
     device = await Device.pair(hub, { origin: proxy.origin, size })
   })
-  /** Brings the link back. A connection that was taken and never answered is one the browser would ask by again. */
+  /** Heals the network. The reset ends the connections that hang, which the browser would otherwise reuse. */
   const heal = async () => {
     for (const mend of ['heal', 'rst']) await proxy.tell(mend)
   }
@@ -56,14 +56,14 @@ describe.each([
     expect(await hub.stop()).toBe(0)
   })
 
-  test('archives it, says so, takes it back, and its files and the way to it are there after a reload', async () => {
+  test('archives it, which can be undone, and its files and the link to it are there after a reload', async () => {
     const only = await hub.newSession('Put away')
     const screen = await device.watch(only, size)
     const file = { name: 'kept.txt', mimeType: 'text/plain', buffer: Buffer.from('kept') }
     await screen.page.locator('[data-picker]').setInputFiles([file])
     await until('the file on the device', async () => (await stored(screen.page, 'files')).length === 1)
 
-    // Archived, it is left for the list, and one press brings it back.
+    // Archiving goes to the list, and one click undoes it.
     await choose(screen, 'Archive')
     await screen.page.getByText('Archived “Put away”.').waitFor()
     await screen.page.waitForURL((url) => url.pathname === '/')
@@ -80,7 +80,7 @@ describe.each([
     await button(screen, 'Unarchive').click()
     await archivedLine(screen).waitFor({ state: 'detached' })
     await choose(screen, 'Archive')
-    // The page leaves for the list when it hears the answer, a moment after the hub archived it.
+    // The page goes to the list when it gets the answer, a moment after the hub archived the session.
     await screen.page.waitForURL((url) => url.pathname === '/')
     expect((await hub.session(only)).archived).toBe(true)
 
@@ -152,7 +152,7 @@ describe.each([
     await screen.page.close()
   })
 
-  test('deletes it once that is said twice, and shows the list', async () => {
+  test('deletes it after a second click confirms it, and shows the list', async () => {
     const session = await hub.newSession('To delete')
     const screen = await device.watch(session, size)
     await choose(screen, 'Delete…', 'Cancel')
@@ -165,9 +165,9 @@ describe.each([
     await screen.page.close()
   })
 
-  // Giving up on a dead link takes its time, and is the same at each size: one dead link for three screens.
+  // Giving up on a dead connection takes long and does not depend on the size: tested once, with three screens.
   if (size === phone) {
-    test('over a dead link says why nothing was renamed or deleted, and keeps what was typed', async () => {
+    test('over a dead connection shows why nothing was renamed or deleted, and keeps the typed name', async () => {
       const [named, stayed, left, other] = await Promise.all(
         ['As it was', 'Out of reach', 'Left behind', 'Elsewhere'].map((name) => hub.newSession(name)),
       )

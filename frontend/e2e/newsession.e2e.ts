@@ -1,4 +1,4 @@
-// A new session is made once, however often it is asked for, and the typed text is kept until then.
+// A new session is made once, however often the request is sent, and the typed text is kept until then.
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
@@ -33,7 +33,7 @@ describe('a new session', () => {
   /** Waits until the form can be sent. */
   const formed = (page: Page) => page.locator('dialog select:enabled').waitFor()
 
-  /** The first session has a button of its own. */
+  /** Opens the form. The button for the first session has another name. */
   const open = (page: Page) =>
     page
       .getByRole('button', { name: /^(New session|Start your first session)$/ })
@@ -46,7 +46,7 @@ describe('a new session', () => {
     await formed(page)
   }
 
-  /** Loads the page anew; the form is part of where it was. */
+  /** Reloads the page, which opens the form again. */
   async function reload(page: Page): Promise<void> {
     await page.reload()
     await formed(page)
@@ -54,15 +54,15 @@ describe('a new session', () => {
 
   const start = (page: Page) => page.getByRole('button', { name: 'Start', exact: true }).click()
 
-  test('whose answer is lost on the way is the same at the next Start, and its prompt runs once', async () => {
+  test('whose answer was lost is not made again at the next Start, and its prompt runs once', async () => {
     const { page } = await laptop.open('/')
     const keys: (string | undefined)[] = []
     await page.route('**/api/sessions', async (route) => {
       if (route.request().method() !== 'POST') return route.continue()
       keys.push(route.request().headers()['idempotency-key'])
       if (keys.length > 2) return route.continue()
-      await route.fetch() // the hub has it
-      await route.abort() // and its answer gets lost
+      await route.fetch() // the hub gets the request
+      await route.abort() // its answer is lost
     })
     await form(page)
     await field(page, 'Name optional').fill('Mine')
@@ -90,7 +90,7 @@ describe('a new session', () => {
     expect(asked.map((e) => e.type)).toEqual(['user_prompt', 'turn_start'])
     await page.getByRole('feed').getByText('/slow 3').first().waitFor()
 
-    // It is there, so the next one is another.
+    // The session is made, so the next request makes another.
     await form(page)
     expect([await words(page), await field(page, 'Name optional').inputValue()]).toEqual(['', ''])
     await field(page, 'First prompt').fill('/slow 3')
@@ -100,7 +100,7 @@ describe('a new session', () => {
     await page.close()
   })
 
-  test('keeps what was typed for it through Esc, a reload and the end of its tab', async () => {
+  test('keeps its typed text through Esc, a reload and the end of its tab', async () => {
     const { page } = await laptop.open('/')
     await form(page)
     await writeFolder(page, '/not/there')
@@ -129,7 +129,7 @@ describe('a new session', () => {
     await after.close()
   })
 
-  test('has the folder a person typed before the hub said what there is', async () => {
+  test('has the folder that was typed before the hub sent its folders', async () => {
     const { page } = await laptop.open('/')
     let tell = () => {}
     const told = new Promise<void>((resolve) => (tell = resolve))
@@ -142,7 +142,7 @@ describe('a new session', () => {
     tell()
     await formed(page)
     expect(await folderOf(page)).toBe('/typed/meanwhile')
-    await writeFolder(page, '') // a removed value stays removed, too
+    await writeFolder(page, '') // an emptied field stays empty, too
     expect(await folderOf(page)).toBe('')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.close()
@@ -172,7 +172,7 @@ describe('a new session', () => {
     expect(agent!.y).toBeGreaterThan(prompt!.y + prompt!.height)
     expect(agent!.height).toBeGreaterThanOrEqual(size === phone ? 44 : 32)
     expect(folder!.height).toBeGreaterThanOrEqual(size === phone ? 44 : 32)
-    // By keys: the chip opens the folders, and has the focus again.
+    // By keys: the chip opens the folder dialog, and gets the focus back.
     await writeFolder(page, '/elsewhere')
     await page.locator('[data-folder]:focus').waitFor()
     expect(await folderOf(page)).toBe('/elsewhere')
@@ -193,7 +193,7 @@ describe('a new session', () => {
     await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
     await form(page)
     expect(hub.workspace.length).toBeGreaterThan(45)
-    /** Whether all of the text lies within its dialog. */
+    /** Whether the whole text is within its dialog. */
     const whole = (text: Locator) =>
       text.evaluate((element) => {
         const range = document.createRange()
@@ -217,10 +217,10 @@ describe('a new session', () => {
     await page.close()
   })
 
-  test('asked for without the hub waits on the device, and is made once when the hub is back', async () => {
+  test('requested without the hub waits on the device, and is made once when the hub is back', async () => {
     const screen = await laptop.open('/', phone)
     const { page } = screen
-    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)) // the page comes without the hub
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)) // so that the page loads without the hub
     await form(page)
     await page.keyboard.press('Escape')
     await hub.kill()
@@ -246,7 +246,7 @@ describe('a new session', () => {
     await page.close()
   })
 
-  test('that waited and is refused says why, and is edited in the form', async () => {
+  test('that waited and is refused shows why, and can be edited in the form', async () => {
     const screen = await laptop.open('/')
     const { page } = screen
     await form(page)

@@ -23,7 +23,7 @@ describe.each([
     expect(await hub.stop()).toBe(0)
   })
 
-  test('opens the printed link, and the code leaves the address before anything else can read it', async () => {
+  test('opens the printed link, and the code is removed from the address at once', async () => {
     expect(hub.link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#pair=/)
     screen = await Screen.open(await browser.window(size), hub.link)
     await screen.page
@@ -35,7 +35,7 @@ describe.each([
     expect(screen.requests.filter((url) => url.includes('pair='))).toEqual([])
   })
 
-  test('sees one button for a session, the one that starts the first', async () => {
+  test('sees one button for a new session, the one for the first session', async () => {
     const buttons = screen.page.getByRole('button', { name: /session/i }).filter({ visible: true })
     expect(await buttons.allTextContents()).toEqual(['Start your first session'])
     expect(await screen.page.locator('button.main').filter({ visible: true }).count()).toBe(1)
@@ -49,7 +49,7 @@ describe.each([
     await other.stop()
   })
 
-  test('uses a link also in a tab that shows the page for pairing', async () => {
+  test('uses a link also in a tab that shows the pairing screen', async () => {
     const other = await Browser.start(size)
     const tab = await Screen.open(await other.window(size), hub.origin)
     await tab.page.getByText('Pair this device').waitFor()
@@ -66,7 +66,7 @@ describe.each([
     await told.getByRole('button', { name: 'Dismiss' }).click()
   })
 
-  test('has no keys for sessions on the page for pairing, where there are none', async () => {
+  test('has no session keys on the pairing screen', async () => {
     const other = await Browser.start(size)
     const { page, requests } = await Screen.open(await other.window(size), hub.origin)
     await page.getByText('Pair this device').waitFor()
@@ -125,7 +125,7 @@ describe.each([
 
   test('finds the session again in the list, under the title the agent gave it', async () => {
     const list = await Screen.open(await browser.window(size), hub.origin)
-    // A phone shows it over the list.
+    // On a phone this notice covers the list.
     await list.page
       .getByRole('complementary', { name: 'New access' })
       .getByRole('button', { name: 'Dismiss' })
@@ -135,7 +135,7 @@ describe.each([
     await list.page.close()
   })
 
-  test('meets no error on the way', async () => {
+  test('has no errors in the page', async () => {
     expect(screen.errors).toEqual([])
     const elsewhere = screen.requests.filter(
       (url) => new URL(url).host !== hub.addr && !url.startsWith('blob:'),

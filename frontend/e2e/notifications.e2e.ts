@@ -1,6 +1,6 @@
-// Being told: the service worker's handling of pushes and of taps on them, and the settings, in a
-// browser that allows notifications and in one that does not. No push service is asked: pushes come
-// as the browser delivers them.
+// Notifications: the service worker's handling of pushes and of taps on them, and the settings, in a
+// browser that allows notifications and in one that does not. No real push service is used: DevTools
+// deliver the pushes.
 import { describe, expect, test } from 'vitest'
 import type { CDPSession, Page, Worker } from 'playwright-core'
 import { barriers } from './rig/axe.ts'
@@ -19,7 +19,7 @@ interface Shown {
 describe('notifications', () => {
   const at = paired({
     hub: {
-      config: 'outgoing: {allow: [127.0.0.1]}\n', // where the push service of these tests is
+      config: 'outgoing: {allow: [127.0.0.1]}\n', // the address of the fake push service
     },
   })
 
@@ -41,7 +41,7 @@ describe('notifications', () => {
       }))
     }) as Promise<Shown[]>
 
-  /** A tap on the notification that is shown, on one of its buttons if named. */
+  /** Taps the notification that is shown, or one of its buttons. */
   const tap = (worker: Worker, action = '') =>
     worker.evaluate(async (action) => {
       const scope = globalThis as unknown as {
@@ -50,7 +50,7 @@ describe('notifications', () => {
       }
       const [notification] = await scope.registration.getNotifications()
       const click = new scope.NotificationEvent('notificationclick', { notification, action })
-      // Only the browser's own events may be waited for.
+      // `waitUntil` throws in events that the browser did not dispatch.
       Object.defineProperty(click, 'waitUntil', { value: () => {} })
       dispatchEvent(click)
     }, action)
@@ -68,14 +68,14 @@ describe('notifications', () => {
     return { page, cdp }
   }
 
-  /** A page with its service worker, and what hands the worker a push. */
+  /** Opens a page with its service worker. Returns both and a function that delivers a push. */
   async function worker(path: string) {
     const { page, cdp } = await opened(path, 'granted')
-    // "ready" is also one that is still being activated: a push that is delivered to it then is lost.
+    // `ready` may resolve while the worker is still activating, and a push delivered then is lost.
     await until('the active worker', () =>
       page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'),
     )
-    // What hears the worker comes after the first screen.
+    // The chunk that listens to the worker's messages is loaded after the first screen.
     await page.waitForFunction(() =>
       performance.getEntriesByType('resource').some(({ name }) => name.includes('/assets/shell-')),
     )
@@ -92,8 +92,8 @@ describe('notifications', () => {
     const running = its()!
     await until('the permission', () => running.evaluate(() => Notification.permission === 'granted'))
     /**
-     * How many messages the worker that runs now has shown: it may have been stopped and started
-     * again. Chromium forgets a notification whose list is asked for while it is being shown.
+     * The number of notifications that the running worker has shown. It is 0 again after the worker was
+     * restarted. `getNotifications` is not used: Chromium loses a notification if it is called meanwhile.
      */
     const done = () =>
       its()!.evaluate(() => {
@@ -108,7 +108,7 @@ describe('notifications', () => {
         }
         return (scope.done ??= 0)
       })
-    /** DevTools lose a push that they deliver while they attach to the worker: it is delivered until it is shown. */
+    /** Delivers a push until it is shown: DevTools lose a push that they deliver while they attach to the worker. */
     const push = async (message: object) => {
       let before = await done()
       const deliver = () =>
@@ -145,7 +145,7 @@ describe('notifications', () => {
     ...over,
   })
 
-  test('a question is one message of its session, replaced by a newer one and withdrawn when it is settled', async () => {
+  test('a session’s question is one notification, replaced by a newer question and closed when it is settled', async () => {
     const session = await at.hub.newSession('Asks')
     const { page, push } = await worker('/')
     await push(question(session))
@@ -165,7 +165,7 @@ describe('notifications', () => {
     await page.close()
   })
 
-  test('a phone that sleeps is pushed once when its turn is cut off, with the place where it was', async () => {
+  test('a sleeping phone gets one push when a turn is interrupted, with the place of the interruption', async () => {
     const service = await PushService.start()
     const session = await at.hub.newSession('Long work')
     const { page } = await opened('/settings', 'granted', phone, service)
@@ -191,7 +191,7 @@ describe('notifications', () => {
     ])
     expect([...service.encodings]).toEqual(['aes128gcm'])
 
-    // A tap opens this address: see below.
+    // A tap opens this address, as a later test shows.
     await cdp.send('Page.setWebLifecycleState', { state: 'active' })
     await at.device.uncover(page)
     await page.goto(`${at.device.origin}/s/${session}?seq=${end.seq}`)
@@ -200,7 +200,7 @@ describe('notifications', () => {
     await service.stop()
   })
 
-  test('a push that cannot be read still shows something', async () => {
+  test('a push that cannot be parsed still shows a notification', async () => {
     const { page, push, worker: its } = await worker('/')
     await push([])
     await until('something', async () => (await shown(page)).length === 1)
@@ -209,12 +209,12 @@ describe('notifications', () => {
       const scope = globalThis as unknown as { registration: ServiceWorkerRegistration }
       for (const n of await scope.registration.getNotifications()) n.close()
     })
-    // A closed one is listed for a moment more, and the next test would take it for its own.
+    // A closed notification is still listed for a moment, and would disturb the next test.
     await until('nothing', async () => (await shown(page)).length === 0)
     await page.close()
   })
 
-  test('a device that got another address is asked to open the app once', async () => {
+  test('a device with a new push address shows a notification to open the app once', async () => {
     const { page, worker: its } = await worker('/')
     await its.evaluate(() => dispatchEvent(new Event('pushsubscriptionchange')))
     await until(
@@ -227,7 +227,7 @@ describe('notifications', () => {
     await page.close()
   })
 
-  test('Allow once answers by the token alone, and an answer that came too late says so', async () => {
+  test('Allow once answers with the token only, and a late answer shows that it did not count', async () => {
     const session = await at.hub.newSession('Asks')
     const { page, push, worker: its } = await worker('/')
     await its.evaluate(() => {
@@ -255,7 +255,7 @@ describe('notifications', () => {
     await page.close()
   })
 
-  test('the settings say in words that the push service does not take the device', async () => {
+  test('the settings show that the push service does not accept the device', async () => {
     const { page } = await opened('/settings', 'granted')
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
     await page.getByRole('button', { name: 'Turn on for this device' }).click()
@@ -264,7 +264,7 @@ describe('notifications', () => {
     await page.close()
   })
 
-  test('the list says once that a device can be told', async () => {
+  test('the list offers notifications once', async () => {
     await at.hub.newSession('Here')
     const { page } = await opened('/', 'prompt')
     await page.getByText('This device can tell you when a session needs you.').waitFor()
@@ -278,17 +278,17 @@ describe('notifications', () => {
 
   for (const size of [phone, desktop])
     describe(`the settings at ${size.width}`, () => {
-      test('say in words that the browser refuses', async () => {
+      test('show that the browser blocks notifications', async () => {
         const { page } = await opened('/settings', 'denied', size)
         await page.getByText('The browser refuses notifications of this address.').waitFor()
         expect(await barriers(page)).toEqual([])
         await page.close()
       })
 
-      test('choose what this device is told', async () => {
+      test('choose the notifications of this device', async () => {
         const { page } = await opened('/', 'granted', size)
         await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
-        // The browser of a test has no push service: this stands for it.
+        // A fake of the browser's push subscription, because the test browser has no push service.
         await page.addInitScript(() => {
           const address = () => sessionStorage.getItem('address')
           let on = address() !== null
@@ -320,7 +320,7 @@ describe('notifications', () => {
         await box.click()
         await page.getByText('Saved.').waitFor()
         expect(await box.isChecked()).toBe(false)
-        // The push service gives the browser another address: the hub is told, and keeps the choice.
+        // The push service gives the browser a new address: the page sends it to the hub, which keeps the choice.
         await page.evaluate(() => sessionStorage.setItem('address', 'two'))
         const gone = page.waitForRequest((request) => request.method() === 'DELETE')
         await page.reload()

@@ -7,7 +7,7 @@ import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** Installed in the page: a dial for a session hangs, as one does while the hub reads its log, until `openUp()`. */
+/** Runs in the page: sockets for a session hang until `openUp()`, as while the hub reads the session's log. */
 function hang(): void {
   const Real = WebSocket
   let slow = true
@@ -31,7 +31,7 @@ function hang(): void {
 describe('a session that does not open at once', () => {
   const at = paired()
 
-  test('is said to be opening while the hub answers otherwise, and to be out of reach when it does not', async () => {
+  test('is shown as opening while the hub answers other requests, and as unreachable when it does not', async () => {
     const session = await at.hub.newSession('Slow')
     await at.hub.turn(session, '/slow 1')
     const page = await at.device.browser.window()
@@ -39,7 +39,7 @@ describe('a session that does not open at once', () => {
     const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
     await page.getByText('Opening the session…').waitFor()
     await page.getByText('a long one takes a while').waitFor()
-    // Longer than a lost connection takes to be called one.
+    // Longer than a lost connection takes to be shown.
     await page.waitForTimeout(4_500)
     expect(await page.getByText('No connection to the hub').count()).toBe(0)
     await at.hub.kill()
@@ -51,11 +51,11 @@ describe('a session that does not open at once', () => {
     await page.close()
   })
 
-  test('asked for anew before it answered, is shown by the answer to the last alone, and nothing is complained of', async () => {
+  test('requested twice is shown by the answer to the second request, without an error for the first', async () => {
     const session = await at.hub.newSession('Asked twice')
     await at.hub.turn(session, '/slow 1')
     const page = await at.device.browser.window()
-    // The hub answers so, in this order, where the first is still at work: it opens logs faster than a page asks.
+    // A hub that is still working on the first request answers in this order. The real one is too fast for that.
     const asked: string[] = []
     await page.routeWebSocket(/\/api\//, (client) => {
       const server = client.connectToServer()
@@ -85,17 +85,17 @@ describe('a session that does not open at once', () => {
     await page.close()
   })
 
-  test('says why it cannot be opened, and opens again when asked once that is mended', async () => {
+  test('shows why it cannot be opened, and opens on a retry once that is repaired', async () => {
     const session = await at.hub.newSession('Broken')
     await at.hub.turn(session, '/slow 1')
     const last = at.hub.lastSeq(session)
     await at.hub.kill()
     const log = join(at.hub.data, 'sessions', session, 'events.jsonl')
     renameSync(log, `${log}.aside`)
-    mkdirSync(log) // nothing a hub could read
+    mkdirSync(log) // a folder in place of the log cannot be read
     await at.hub.start()
 
-    // By its address, and from the list.
+    // Opened by its address, and from the list.
     const direct = await at.device.open(`/s/${session}`)
     const why = direct.page.getByText(/This session cannot be opened: .*abide check/)
     await why.waitFor()

@@ -20,7 +20,7 @@ describe('a small part of the screen', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('a path keeps its name where its folder does not fit, and its own width where even that does not', async () => {
+  test('a path shows its file name if its folder does not fit, and stays within its row if even that does not fit', async () => {
     const session = await hub.newSession('Paths')
     const screen = await device.watch(session, desktop)
     const long = `${'a-name-nobody-would-choose-'.repeat(4)}end.md`
@@ -57,7 +57,7 @@ describe('a small part of the screen', () => {
     await screen.page.close()
   })
 
-  test('a question that says little leaves nothing blank below what it says', async () => {
+  test('a short question has no blank space below its text', async () => {
     const session = await hub.newSession('Short')
     const screen = await device.watch(session, phone)
     await screen.prompt('/ask')
@@ -72,7 +72,7 @@ describe('a small part of the screen', () => {
     await hub.deleteSession(session)
   })
 
-  test('who else is here is said: how many, who types, and nobody once they have gone', async () => {
+  test('the observers are shown: their number, their typing, and nothing after they have left', async () => {
     const session = await hub.newSession('Presence')
     const mine = await device.watch(session)
     const here = mine.page.getByRole('img', { name: /Also here/ })
@@ -80,7 +80,7 @@ describe('a small part of the screen', () => {
     const theirs = await other.watch(session, phone)
     await here.waitFor()
     await until('one other', async () => (await here.innerText()).trim() === '1')
-    // Who writes no more is soon not said to: they write until it is seen.
+    // The typing mark disappears soon after the last key, so keep typing until it is shown.
     await until('that they type', async () => {
       await theirs.composer.pressSequentially('a')
       const told = await here.getAttribute('aria-label')

@@ -21,7 +21,7 @@ describe('two phones and a desktop on one session', () => {
     desk = await Device.pair(hub)
     sleeper = await Device.pair(hub, { size: phoneSize })
     killed = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
-    // Chromium writes cookies down half a minute late, or when it closes.
+    // Chromium saves cookies after half a minute, or when it closes.
     await killed.browser.close()
     await killed.browser.reopen()
   })
@@ -44,7 +44,7 @@ describe('two phones and a desktop on one session', () => {
     sleeper.browser.freeze()
     const before = hub.lastSeq(session)
 
-    // The network swallows the prompt; only the outbox has it when the phone dies.
+    // The network loses the prompt, so only the outbox has it when the phone is killed.
     await proxy.tell('blackhole')
     await proxy.tell('rst')
     await dying.prompt('/burst 60')
@@ -74,7 +74,7 @@ describe('two phones and a desktop on one session', () => {
     await revived.page.locator('[data-outbox]').waitFor({ state: 'detached' })
   })
 
-  test('a prompt of a killed phone runs once for each of two agents, whoever looks after its outbox', async () => {
+  test('the prompts of a killed phone to two agents run once each, whichever page sends the outbox', async () => {
     const sessions = [await hub.newSession('One'), await hub.newSession('Two', 'paced')]
     for (const session of sessions) await hub.turn(session, '/slow 1')
     const all = (session: string) => hub.events(session)
@@ -95,7 +95,7 @@ describe('two phones and a desktop on one session', () => {
 
     await proxy.tell('heal')
     await killed.browser.reopen()
-    // Several pages of the phone, each of which may take the unsent prompts for its own.
+    // Opens several pages of the phone. Each may take over the unsent prompts.
     const pages = [await killed.open('/', phoneSize), await killed.watch(sessions[0]!, phoneSize)]
     pages.push(await killed.watch(sessions[1]!, phoneSize))
     for (const session of sessions) {
@@ -106,7 +106,7 @@ describe('two phones and a desktop on one session', () => {
       await until('an empty outbox', async () => (await stored(page, 'outbox')).length === 0)
       await page.locator('[data-outbox]').waitFor({ state: 'detached' })
     }
-    // A new connection sends the unanswered requests again; and later requests are behind them.
+    // A new connection sends unanswered requests again, before later ones.
     await proxy.tell('rst')
     for (const [at, session] of sessions.entries()) {
       await pages[at + 1]!.reaches(session, hub.lastSeq(session))
@@ -130,7 +130,7 @@ describe('two phones and a desktop on one session', () => {
     for (const { page } of pages) await page.close()
   })
 
-  test('each see a long message whole though it came to them in parts, its end before its beginning', async () => {
+  test('each show a long message whole although its end was loaded before its start', async () => {
     const session = await hub.newSession('Long')
     await hub.turn(session, '/slow 1')
     const wide = await desk.watch(session)

@@ -53,7 +53,7 @@ describe('a permission request on three screens', () => {
     const [near, third, far] = await three(session)
     await near.prompt('/ask')
     for (const s of [near, third, far]) await s.permission.waitFor()
-    // The far screen's answer is on its way while the near one answers.
+    // The far screen's answer is delayed while the near one answers.
     await proxy.tell('stall')
     await far.answer('Reject')
     await near.answer('Always allow')

@@ -1,5 +1,5 @@
-// A session on a phone's small screen and poor network: nothing is cut off, and nothing cries out
-// early.
+// A session on a phone with its small screen and a poor network: nothing is cut off, and no alarm
+// appears early.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import { phone } from './rig/browser.ts'
@@ -10,7 +10,7 @@ import { FaultProxy } from './rig/proxy.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** How much has moved since the page was opened, as browsers measure it. */
+/** The cumulative layout shift since the page was opened. */
 const shifted = (page: Page) =>
   page.evaluate(async () => {
     let sum = 0
@@ -25,7 +25,7 @@ const shifted = (page: Page) =>
 describe('on a small screen', () => {
   const at = paired({ size: phone })
 
-  test('what was missed is told with every button whole, apart from the others and in reach', async () => {
+  test('the summary of missed events has every button whole, apart from the others and in reach', async () => {
     const session = await at.hub.newSession('Missed')
     await at.hub.turn(session, '/slow 1')
     const left = await at.device.watch(session, phone)
@@ -79,7 +79,7 @@ describe('on a small screen', () => {
     await page.close()
   })
 
-  test('what a finger is to hit in the list is 44 px high', async () => {
+  test('touch targets in the list are 44 px high', async () => {
     await at.hub.newSession('Fingers')
     const page = await at.device.browser.window(phone)
     const cdp = await page.context().newCDPSession(page)
@@ -98,7 +98,7 @@ describe('on a small screen', () => {
     await page.close()
   })
 
-  test('a long prompt in the queue takes three lines, and one where the queue is closed', async () => {
+  test('a long prompt in the queue has three lines, and one line if the queue is folded', async () => {
     const session = await at.hub.newSession('Queue')
     const screen = await at.device.watch(session, phone)
     await screen.prompt('/ask')
@@ -153,19 +153,19 @@ describe('on a poor network', () => {
     await until('nothing noted', async () => Object.keys(await noted()).length === 0)
   }
 
-  test('nothing is said of a lost connection for 400 ms, and it is no alarm for 5 s', async () => {
+  test('a lost connection is not shown for 400 ms, and is no alarm for 5 s', async () => {
     await proxy.tell('stall')
     await proxy.tell('rst')
     await until('the alarm', async () => (await noted()).alarm !== undefined)
     const { away, said, alarm } = await noted()
-    // Less a little: what notes the time is not what starts the clock.
+    // 20 ms and 100 ms of tolerance: the recorded times are not exactly those of the app's timers.
     expect(said! - away!, 'what is said').toBeGreaterThan(380)
     expect(said! - away!, 'what is said').toBeLessThan(1_000)
     expect(alarm! - away!, 'the alarm').toBeGreaterThan(4_900)
     await screen.page.getByText('No connection to the hub.').first().waitFor()
   })
 
-  test('that nothing was asked is not said above a prompt that waits', async () => {
+  test('"No messages yet" is not shown above a waiting prompt', async () => {
     const untouched = screen.page.getByText('No messages yet')
     expect(await untouched.count()).toBe(1)
     await screen.prompt('/slow 1')
@@ -176,7 +176,7 @@ describe('on a poor network', () => {
     await back()
   })
 
-  test('where there is no network at all, that is said at once', async () => {
+  test('a device that is offline is shown as such at once', async () => {
     await device.browser.context.setOffline(true)
     await screen.page.evaluate(() => dispatchEvent(new Event('offline')))
     await screen.page.getByText('Offline. Messages will send when you reconnect.').first().waitFor()
@@ -189,14 +189,14 @@ describe('on a poor network', () => {
   })
 })
 
-/** When the connection was lost, when that was first said, and when it was said in red. */
+/** The times at which the connection was lost, that was first shown, and it was shown in red. */
 interface Noted {
   away?: number
   said?: number
   alarm?: number
 }
 
-/** Runs in the page: notes the shown parts and their times, until the connection is back. */
+/** Runs in the page: records these times, and clears them when the connection is back. */
 function note(): void {
   const noted: Noted = {}
   Object.assign(window, { noted })

@@ -6,7 +6,7 @@ import { longSession } from './rig/longsession.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** Waits until a page of the log is all there, and returns the events it says it covers. */
+/** Waits until a page of the plain log is loaded, and returns the range of events it says it covers. */
 async function covered(screen: Screen, number: number): Promise<{ first: number; last: number }> {
   await screen.page.locator(`.plain[aria-busy=false][data-plain="${number}"]`).waitFor()
   const said = await screen.page.locator('[data-covers]').getAttribute('data-covers')
@@ -45,7 +45,7 @@ describe('a session as one plain page', () => {
       const { first, last } = await covered(screen, number)
       expect(first).toBe(next)
       next = last + 1
-      // All of it is in the page at once, near the view or not.
+      // All rows are rendered, also those far from the view.
       const asked = log.filter((e) => e.type === 'user_prompt' && e.seq >= first && e.seq <= last)
       const shown = await screen.page.locator('.asked').evaluateAll((all) => all.map((e) => e.dataset['seq']))
       expect(shown.map(Number)).toEqual(asked.map((e) => e.seq))
@@ -58,13 +58,13 @@ describe('a session as one plain page', () => {
     await screen.page.close()
   })
 
-  test('is found in and printed whole, light on paper also by dark', async () => {
+  test('can be searched by the browser and printed whole, in light colours also in the dark theme', async () => {
     const screen = await device.open(`/s/${long}/plain?page=1`, desktop)
     await screen.page.emulateMedia({ colorScheme: 'dark' })
     const { last } = await covered(screen, 1)
     const prompts = hub.events(long).filter((e) => e.type === 'user_prompt' && e.seq <= last)
     const end = prompts.at(-1)!
-    // What the browser itself finds, far below the view.
+    // The browser's own search finds text far below the view.
     const found = await screen.page.evaluate(
       ([seq]) => {
         const words = document.querySelector(`.asked[data-seq="${seq}"] p`)!.textContent!.slice(0, 60)
@@ -87,7 +87,7 @@ describe('a session as one plain page', () => {
     await screen.page.close()
   })
 
-  test('is offered by the palette, says what has come since, and goes back to the session', async () => {
+  test('is offered by the palette, shows new events when asked, and leads back to the session', async () => {
     const id = await hub.newSession('Plain')
     await hub.turn(id, '/burst 40')
     const screen = await device.watch(id)
@@ -103,7 +103,7 @@ describe('a session as one plain page', () => {
     await until('what is new', async () => (await covered(screen, 1)).last === hub.lastSeq(id))
     await screen.page.getByRole('link', { name: 'Back to the session' }).click()
     await screen.reaches(id, hub.lastSeq(id))
-    // A session is as high as the window again.
+    // The session screen is as high as the window again.
     await screen.composer.waitFor()
     const below = await screen.composer.evaluate((box) => innerHeight - box.getBoundingClientRect().bottom)
     expect(below).toBeGreaterThan(0)
@@ -112,7 +112,7 @@ describe('a session as one plain page', () => {
     await screen.page.close()
   })
 
-  test('is headed by the name of the session, and where there is no list by the title its agent gave it', async () => {
+  test('has the name of the session as its heading, or without the list the title its agent gave it', async () => {
     const id = await hub.newSession('')
     await hub.prompt(id, 'Sort the invoices')
     const { data } = await hub.event(id, 'title')
@@ -121,7 +121,7 @@ describe('a session as one plain page', () => {
     await covered(screen, 1)
     const heading = screen.page.getByRole('heading', { level: 1 })
     await until('the name', async () => (await heading.textContent()) === 'The cellar')
-    // Neither the hub's list nor one that an earlier page kept.
+    // Without the hub's list and without the one that an earlier page stored.
     await screen.page.route(/\/api\/sessions(\?|$)/, (route) => route.abort())
     await screen.page.addInitScript(() => localStorage.removeItem('abide.list'))
     await screen.page.reload()
@@ -131,7 +131,7 @@ describe('a session as one plain page', () => {
     await screen.page.close()
   })
 
-  test('says when the hub is away, and tries again when asked', async () => {
+  test('shows that the hub is unreachable, and retries when asked', async () => {
     const screen = await device.open(`/s/${long}/plain?page=1`)
     await covered(screen, 1)
     await hub.kill()

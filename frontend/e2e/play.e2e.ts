@@ -13,14 +13,14 @@ import { until } from './rig/until.ts'
 
 const wide: Size = { width: 1440, height: 900 }
 
-/** The seq that the player is at, once it is there. */
+/** The seq that the player is at. */
 const place = (screen: Screen) =>
   screen.page
     .locator('[data-play]')
     .getAttribute('data-play')
     .then((seq) => Number(seq))
 
-/** The newest events of the rows in the page. */
+/** The last seqs of the rows in the page. */
 const lasts = (screen: Screen) =>
   screen.page.locator('article[data-last]').evaluateAll((all) => all.map((e) => Number(e.dataset['last'])))
 
@@ -28,7 +28,7 @@ async function at(screen: Screen, seq: number): Promise<void> {
   await screen.page.locator(`[data-play="${seq}"][data-busy=false]`).waitFor()
 }
 
-/** A downloaded page, once it has come to its end. */
+/** The text of a downloaded page if it is complete. */
 function whole(file: string): string | undefined {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   return text.trimEnd().endsWith('</html>') ? text : undefined
@@ -64,7 +64,7 @@ describe('a session, played back', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('is gone through by keys, as a film is, and its address names the moment', async () => {
+  test('is played by keys like a film, and its address has the current seq', async () => {
     const screen = await device.open(`/s/${long}/play?seq=1200`, wide)
     const { keyboard } = screen.page
     await at(screen, 1200)
@@ -83,7 +83,7 @@ describe('a session, played back', () => {
     const next = hub.events(long).find((e) => e.type === 'user_prompt' && e.seq > turn.seq)!
     await at(screen, next.seq)
     await expect.poll(() => new URL(screen.page.url()).search).toBe(`?seq=${next.seq}`)
-    // The feed is shown up to there, and nothing after.
+    // The feed shows the events up to there, and none after.
     await expect.poll(async () => Math.max(...(await lasts(screen)))).toBe(next.seq)
     for (let i = 0; i < 4; i++) await keyboard.press('>')
     await keyboard.press('Space')
@@ -95,7 +95,7 @@ describe('a session, played back', () => {
     await screen.page.close()
   })
 
-  test('is gone through on a phone by touch, with a timeline as thick as a thumb', async () => {
+  test('is played on a phone by touch, with a timeline large enough for a thumb', async () => {
     const screen = await device.watch(tour, phone)
     await screen.page.getByRole('button', { name: 'More', exact: true }).click()
     await screen.page.getByRole('menuitem', { name: 'Play back' }).click()
@@ -122,7 +122,7 @@ describe('a session, played back', () => {
     await screen.page.close()
   })
 
-  test('steps by tool call, shows time, copies a link, and begins again at its end', async () => {
+  test('steps by tool call, shows the time, copies a link, and restarts at its end', async () => {
     const id = await hub.newSession('Commands')
     await hub.turn(id, '/term')
     await hub.turn(id, '/term')
@@ -153,7 +153,7 @@ describe('a session, played back', () => {
   })
 
   // Proof 4.
-  test('is rewound while the agent says 200 things a second, and caught up with at 4×, without a hole', async () => {
+  test('is rewound while the agent sends 200 updates a second, and catches up at 4× without a gap', async () => {
     const live = await hub.newSession('Rewound', 'bulk')
     const viewer = await device.open(`/s/${live}`, wide)
     const screen = await device.open(`/s/${live}/play`, wide)
@@ -167,7 +167,7 @@ describe('a session, played back', () => {
     await screen.page.keyboard.press('k')
     await hub.event(live, 'turn_end')
     const last = hub.lastSeq(live)
-    // It has caught up: at the end, with everything that the agent said once and in order.
+    // The player has caught up: it is at the end, with all words of the agent once and in order.
     await expect.poll(() => place(screen), { timeout: 30_000 }).toBe(last)
     const words = Array.from({ length: 1000 }, (_, i) => `word ${i}`).join(' ')
     const said = async (of: Screen) =>
@@ -176,17 +176,17 @@ describe('a session, played back', () => {
         .match(/word .*/s)?.[0]
         .trim()
     expect(await said(screen)).toBe(words)
-    // The same by the player's own fold.
+    // A step back and forth makes the player show its own feed instead of the live one.
     await screen.page.keyboard.press(',')
     await screen.page.keyboard.press('.')
     await at(screen, last)
-    // If it had come to the end by the app's fold, its own begins a page before the place: the rest comes at the top.
+    // That feed may begin only a page before the end: scrolling to the top loads the rest.
     const scrolled = async () => {
       await screen.feed.evaluate((feed) => feed.scrollTo(0, 0))
       return said(screen)
     }
     await expect.poll(scrolled).toBe(words)
-    // The agent said all it had to say, and the other screen has it too.
+    // The other screen, which watched live, has the same words.
     await viewer.reaches(live, last)
     expect((await viewer.facts()).applied).toBe(last)
     await expect.poll(() => said(viewer)).toBe(words)
@@ -225,7 +225,7 @@ describe('a session, played back', () => {
     await other.page.getByRole('textbox', { name: /^Text of the comment/ }).fill('Say why here, and how.')
     await other.page.getByRole('button', { name: 'Save' }).click()
     await screen.page.getByText('Say why here, and how.').waitFor()
-    // On a phone the panel makes room for the place that was chosen in it.
+    // On a phone the panel closes when a place is chosen in it.
     const panel = other.page.getByRole('complementary', { name: 'Turns, changes and comments' })
     await panel.getByRole('button', { name: /^event \d+/i }).click()
     await panel.waitFor({ state: 'detached' })

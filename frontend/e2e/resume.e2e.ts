@@ -1,4 +1,4 @@
-// A turn that was cut off, as a person finds it, and the ways back. ABIDE_SHOTS names a folder for pictures.
+// An interrupted turn: its display and the ways to continue it. ABIDE_SHOTS names a folder for screenshots.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -17,7 +17,7 @@ import { until } from './rig/until.ts'
 
 const tool = join(resolve(import.meta.dirname, '../../bin'), 'longsession')
 
-/** A session of 300 turns, written before the hub is started. */
+/** Writes a session of 300 turns, before the hub is started. */
 function longPast(hub: Hub): string {
   const args = ['--data', hub.data, '--events', '3301', '--turn', '11', '--workspace', hub.workspace]
   return execFileSync(tool, [...args, '--agent', 'calm'], { encoding: 'utf8' }).trim()
@@ -26,7 +26,7 @@ function longPast(hub: Hub): string {
 const card = (screen: Screen) => screen.page.getByRole('region', { name: 'Interrupted turn' })
 const progress = (screen: Screen) => screen.page.getByRole('progressbar', { name: 'Told so far' })
 
-/** Fails if the card has an accessibility problem, in either theme; takes its pictures. */
+/** Fails if the screen has an accessibility violation in either theme; takes screenshots. */
 async function look(screen: Screen, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -38,12 +38,12 @@ async function look(screen: Screen, name: string): Promise<void> {
   }
 }
 
-describe('a turn that was cut off', () => {
+describe('an interrupted turn', () => {
   let hub: Hub
   let mobile: Device
   let laptop: Device
   let long: string
-  /** Says in which mode the moody agent starts. */
+  /** Sets the mode in which the agent `moody` starts. */
   const mode = (name: string) => writeFileSync(join(hub.home, 'mode'), name)
 
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe('a turn that was cut off', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('of 300 turns is told to a new agent session: seen on two screens, cancelled, finished another time', async () => {
+  test('of a session of 300 turns is replayed to a new agent session, cancelled, and finished another time', async () => {
     await hub.prompt(long, '/kill')
     await hub.event(long, 'turn_interrupted')
     const here = await mobile.watch(long, phone)
@@ -90,7 +90,7 @@ describe('a turn that was cut off', () => {
     await shot(there, 'restoring-1280')
     await there.page.getByRole('button', { name: 'Cancel' }).click()
 
-    // It is offered again, on both screens, and this time it comes to its end.
+    // Both screens offer it again, and this time it is finished.
     const before = hub.lastSeq(long)
     for (const s of [here, there]) await card(s).getByText('The turn has not begun.').waitFor()
     await card(there).getByLabel('The agent gets back').selectOption('segmented')
@@ -159,7 +159,7 @@ describe('a turn that was cut off', () => {
     await card(here).waitFor({ state: 'detached' })
   })
 
-  test('in a folder that is gone goes on in another, with an account', async () => {
+  test('whose folder is gone continues in another folder, with an account of the session', async () => {
     const gone = join(hub.workspace, 'gone')
     const other = join(hub.workspace, 'other')
     for (const folder of [gone, other]) mkdirSync(folder)
@@ -174,7 +174,7 @@ describe('a turn that was cut off', () => {
     await card(here).getByText('Its folder is gone').waitFor()
     await look(here, 'interrupted-gone-390')
     expect(await here.page.getByRole('button', { name: 'Restart' }).count(), 'which would not help').toBe(0)
-    // The agent may have been started again before its folder went.
+    // The agent may have been restarted before its folder was removed.
     const said = await here.page.getByText('could not be started: its folder').count()
     expect(said, 'said once').toBeLessThan(2)
     await card(here).getByRole('textbox', { name: 'Continue in another folder' }).fill(other)
@@ -183,7 +183,7 @@ describe('a turn that was cut off', () => {
     expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
   })
 
-  test('whose agent comes back with more rights waits until a person chose which count', async () => {
+  test('whose agent returns with more rights waits until a person chooses the settings', async () => {
     mode('ask')
     const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'moody' })
     await hub.turn(session, '/plan')
@@ -195,7 +195,7 @@ describe('a turn that was cut off', () => {
     const cut = await hub.event(session, 'turn_interrupted')
     const here = await mobile.watch(session, phone)
     const there = await laptop.watch(session, desktop)
-    // The agent is started when it is needed: only then are its settings known.
+    // The agent is started only when needed, and its settings are known only then.
     await card(here).getByRole('button', { name: 'Resume' }).click()
     for (const s of [here, there])
       await card(s).getByText('Mode: auto, before ask — may allow more').waitFor()
@@ -216,7 +216,7 @@ describe('a turn that was cut off', () => {
     await card(here).waitFor({ state: 'detached' })
   })
 
-  test('is dismissed, and its lost question is told', async () => {
+  test('is dismissed, and its lost question is shown', async () => {
     const session = await hub.newSession('A question was lost')
     await hub.prompt(session, '/ask')
     await hub.event(session, 'permission_request')
@@ -238,7 +238,7 @@ describe('a turn that was cut off', () => {
 const opencode = join(homedir(), '.cache/abide-agents/opencode-ai@1.18.33/node_modules/.bin/opencode')
 const player = resolve(import.meta.dirname, '../../../shared/tools/fakellm.mjs')
 
-// The soak of internal/blackbox, which runs before, installs the agent.
+// The soak of internal/blackbox, which runs earlier, installs the agent.
 describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode) && existsSync(player))(
   'a real agent',
   () => {
@@ -280,7 +280,7 @@ describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode) && existsSync(p
       await model.kill('SIGKILL')
     })
 
-    test('whose command was cut off by a kill of the hub goes on from a phone, and writes nothing twice', async () => {
+    test('whose command was interrupted by a kill of the hub continues from a phone, and writes nothing twice', async () => {
       const [file, half] = ['written.txt', 'half.txt'].map((name) => join(hub.workspace, name)) as [
         string,
         string,

@@ -40,7 +40,7 @@ describe.each([
       const shown = await screen.page.locator('[data-row] .name').allInnerTexts()
       return JSON.stringify(shown) === JSON.stringify(names)
     })
-  /** Opens the menu of a row and takes an entry. */
+  /** Opens the menu of a row and chooses entries in it. */
   async function choose(name: string, ...entries: string[]) {
     const { page } = screen
     if (touch) await tap(button(`More: ${name}`))
@@ -81,7 +81,7 @@ describe.each([
     expect(await barriers(screen.page)).toEqual([])
   })
 
-  test('is pinned, renamed, archived with a way back, and deleted after a question', async () => {
+  test('is pinned, renamed, archived with an undo, and deleted after a question', async () => {
     await choose('Two', 'Pin')
     await lists('One', 'Two', 'Three')
     await choose('Two', 'Rename')
@@ -97,7 +97,7 @@ describe.each([
     await lists('One', 'Three')
   })
 
-  test('is chosen with others, and all are archived and brought back at once', async () => {
+  test('is selected with others, and all are archived and restored at once', async () => {
     await choose('One', 'Select')
     const box = screen.page.getByRole('checkbox', { name: /Three/ })
     if (touch) await tap(box)
@@ -140,7 +140,7 @@ describe.each([
     await lists('One', 'Three')
   })
 
-  test('opens its menu by a press that stays, as by the right button', async () => {
+  test('opens its menu by a long press, as by the right button', async () => {
     await row('One').locator('[data-entry]').click({ button: 'right' })
     await screen.page.getByRole('menu').waitFor()
     await screen.page.keyboard.press('Escape')
@@ -167,7 +167,7 @@ describe.each([
     })
 
   if (touch)
-    test('is archived by a finger that draws it to the left, and pinned to the right', async () => {
+    test('is archived by a swipe to the left, and pinned by one to the right', async () => {
       await swipe('Three', 120)
       await until('it pinned', async () => (await hub.session(ids['Three']!)).pinned)
       await swipe('Three', 60)

@@ -1,5 +1,4 @@
-// The output of the sanitiser for markdown and HTML: in a real browser, as only a browser has its
-// parser.
+// The output of the sanitiser for Markdown and HTML, with the HTML parser of a real browser.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -15,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser.stop())
 
-test('a link that looks as if it went elsewhere says where it goes; no other does', async () => {
+test('a link whose text names another address shows its real address; no other link does', async () => {
   await show(page, '[https://bank.com](https://evil.example) and [docs](https://docs.example)')
   expect(await page.locator('main').innerText()).toBe('https://bank.com (evil.example) and docs')
 })
@@ -40,13 +39,13 @@ test.each([
   expect(await page.locator('main a').count()).toBe(0)
 })
 
-test('what is marked up in a link that leads nowhere stays so, and the link beside it is one', async () => {
+test('markup in a link without a usable address is kept as text, and the link beside it works', async () => {
   await show(page, 'See [the `code` of **x**](src/x.ts), [here](https://docs.example/) and ![](a.png).')
   const html = await page.evaluate(() => document.querySelector('main p')!.innerHTML)
   expect(html).toMatch(/^See the <code>code<\/code> of <strong>x<\/strong>, <a [^>]+>here<\/a> and a\.png\.$/)
 })
 
-test('a picture is a link, and is not asked for', async () => {
+test('a picture is a link, and is not requested', async () => {
   const asked: string[] = []
   const note = (request: { url(): string }) => asked.push(request.url())
   page.on('request', note)
@@ -61,7 +60,7 @@ test('a picture is a link, and is not asked for', async () => {
   expect(await page.locator('main a').evaluateAll((all) => all.map((a) => a.textContent))).toEqual(['cat'])
 })
 
-// The parser lets no HTML through. This is the second line of defence.
+// The parser outputs no HTML from a message. The sanitiser is the second line of defence.
 describe('of HTML that reaches the sanitiser', () => {
   const corpus = JSON.parse(
     readFileSync(join(import.meta.dirname, 'rig/hostile/corpus.json'), 'utf8'),
@@ -82,7 +81,7 @@ describe('of HTML that reaches the sanitiser', () => {
     'A BLOCKQUOTE BR CODE DEL DIV EM H1 H2 H3 H4 H5 H6 HR INPUT LI OL P PRE SPAN STRONG TABLE TBODY TD TH THEAD TR UL'
   const attributes = 'align aria-label checked class disabled href rel role start tabindex target title type'
 
-  test('nothing is left but the elements, attributes and addresses that markdown has, and nothing runs', async () => {
+  test('only the elements, attributes and addresses of markdown are left, and nothing runs', async () => {
     const asked: string[] = []
     const note = (request: { url(): string }) => asked.push(request.url())
     page.on('request', note)
@@ -109,7 +108,7 @@ describe('of HTML that reaches the sanitiser', () => {
             }
           }
         }
-        // A script of a failed load would run after it.
+        // Waits for scripts that would run after a failed load, such as onerror.
         await new Promise((resolve) => setTimeout(resolve, 100))
         return { left, foreign, ran }
       },
@@ -122,7 +121,7 @@ describe('of HTML that reaches the sanitiser', () => {
     expect(left, 'and something was there to judge').toBeGreaterThan(10)
   })
 
-  test('the first element stays, and so does every other that markdown has', async () => {
+  test('the elements of markdown stay, also the first one', async () => {
     const html = '<h2>one</h2><p>two <strong>three</strong></p><ul><li>four</li></ul>'
     expect(
       await page.evaluate((given) => {
