@@ -1,11 +1,13 @@
 // Files of the workspace: the tree, the changes and a file, by touch on a phone and by keys on a desktop.
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { barriers, ofColours } from './rig/axe.ts'
 import { phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { repository } from './rig/git.ts'
 import { Hub } from './rig/hub.ts'
+import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 import { tap } from './rig/touch.ts'
@@ -25,13 +27,16 @@ beforeAll(async () => {
   mkdirSync(at('beds'))
   writeFileSync(at('beds', 'main.go'), 'package main\n\nfunc main() {}\n')
   writeFileSync(at('README.md'), '# Garden\n\nRed **tulips**.\n')
+  writeFileSync(at('old.go'), 'package old\n')
   writeFileSync(at('dot.png'), dot)
   writeFileSync(at('seeds.bin'), Buffer.from([0, 255, 254, 0, 1]))
   writeFileSync(at("a #?&% ü 'name'.txt"), 'strange')
   symlinkSync('/etc/hostname', at('outside'))
   git('add', '.')
   git('commit', '-q', '-m', 'first')
-  writeFileSync(at('beds', 'main.go'), 'package main\n\nfunc main() { println("tulips") }\n')
+  rmSync(at('old.go'))
+  mkdirSync(at('paths'))
+  writeFileSync(at('paths', 'stones.go'), 'package paths\n')
   device = await Device.pair(hub)
 })
 afterAll(async () => {
@@ -43,25 +48,100 @@ describe.each([
   { name: 'by touch', size: phone },
   { name: 'by keys', size: wide },
 ])('$name', ({ name, size }) => {
-  test('a file is found in the tree, shown in colour, and its commit is asked for', async () => {
-    const session = await hub.newSession(`Files ${name}`)
+  let session: string
+  let screen: Screen
+  const take = async (role: 'link' | 'button' | 'menuitem', label: string | RegExp) => {
+    const { page } = screen
+    const one = page.getByRole(role, { name: label, exact: true }).filter({ visible: true }).first()
+    if (size === phone) return tap(one)
+    await one.focus()
+    await page.keyboard.press('Enter')
+  }
+  beforeEach(async () => {
+    writeFileSync(
+      join(hub.workspace, 'beds', 'main.go'),
+      'package main\n\nfunc main() { println("tulips") }\n',
+    )
+    session = await hub.newSession(`Files ${name}`)
     await hub.turn(session, '/plan')
-    const screen = await device.watch(session, size)
+    screen = await device.watch(session, size)
+  })
+  afterEach(async () => {
+    await screen.page.close()
+    await hub.deleteSession(session)
+  })
+
+  test('a changed file opens on what changed in it, and follows the agent; a deleted and a new one are shown, too', async () => {
     const { page } = screen
     const files = page.getByRole('main', { name: 'Files' })
-    const take = async (role: 'link' | 'button' | 'menuitem', label: string | RegExp) => {
-      const one = page.getByRole(role, { name: label, exact: true }).filter({ visible: true }).first()
-      if (size === phone) return tap(one)
-      await one.focus()
-      await page.keyboard.press('Enter')
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const diff = files.getByRole('group', { name: /^Changes in/ })
+    const lines = (kind: 'add' | 'remove') => diff.locator(`.l.${kind} code`).allTextContents()
+    await take('button', 'More')
+    await take('menuitem', 'Files')
+    await take('button', /^Changed 3/)
+    await take('link', /main\.go.*modified/)
+    await diff.locator('.hljs-keyword').first().waitFor()
+    expect(await lines('remove')).toEqual(['func main() {}'])
+    expect(await lines('add')).toEqual(['func main() { println("tulips") }'])
+    expect((await diff.locator('.changed').allTextContents()).join('')).toContain('println')
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await expect.poll(() => barriers(page, ofColours), { timeout: 20_000 }).toEqual([])
+      await shot(screen, `changes-${size.width}-${colorScheme}`)
     }
+    if (size !== phone) {
+      await take('button', 'Side by side')
+      await diff.locator('.lines.split').waitFor()
+      await shot(screen, `changes-split-${size.width}`)
+      await take('button', 'Side by side')
+    }
+    await take('button', 'Copy diff')
+    await until('the copied diff', async () =>
+      (await page.evaluate(() => navigator.clipboard.readText())).startsWith(
+        '--- a/beds/main.go\n+++ b/beds/main.go\n@@ -1,3 +1,3 @@\n',
+      ),
+    )
+
+    // The agent goes on, and so does the file.
+    writeFileSync(
+      join(hub.workspace, 'beds', 'main.go'),
+      'package main\n\nfunc main() { println("roses") }\n',
+    )
+    await hub.turn(session, '/plan')
+    await until('the newer change', async () => (await lines('add')).join().includes('roses'))
+    await take('button', 'File')
+    await files.getByRole('group', { name: 'Content' }).getByText('println("roses")').waitFor()
+    writeFileSync(
+      join(hub.workspace, 'beds', 'main.go'),
+      'package main\n\nfunc main() { println("lilies") }\n',
+    )
+    await hub.turn(session, '/plan')
+    await files.getByRole('group', { name: 'Content' }).getByText('println("lilies")').waitFor()
+
+    await page.goto(`${hub.origin}/s/${session}/files`)
+    await take('button', /^Changed 3/)
+    await take('link', /^old\.go.*deleted/)
+    await files.getByText('This file was deleted.').waitFor()
+    await until('the lines that are gone', async () => (await lines('remove')).join() === 'package old')
+    await page.goto(`${hub.origin}/s/${session}/files`)
+    await take('button', /^Changed 3/)
+    await take('link', /^paths.*new/)
+    await take('link', /^stones\.go/)
+    await until('the new lines', async () => (await lines('add')).join() === 'package paths')
+  })
+
+  test('a file is found in the tree, shown in colour, and its commit is asked for', async () => {
+    const { page } = screen
+    const files = page.getByRole('main', { name: 'Files' })
     await take('button', 'More')
     await take('menuitem', 'Files')
     await files.waitFor()
     await take('button', /^beds/)
     await take('link', /^main\.go.*modified/)
-    await files.locator('code .hljs-keyword').first().waitFor()
-    expect(await files.locator('code').textContent()).toContain('println("tulips")')
+    await take('button', 'File')
+    await files.locator('pre code .hljs-keyword').first().waitFor()
+    expect(await files.locator('pre code').textContent()).toContain('println("tulips")')
     await shot(screen, `file-${size.width}`)
 
     const pull = files.getByRole('link', { name: 'New pull request' })
@@ -98,7 +178,5 @@ describe.each([
     await until('the prompt that discards', async () =>
       /Discard the uncommitted changes in `beds\/main.go`/.test(await screen.composer.inputValue()),
     )
-    await page.close()
-    await hub.deleteSession(session)
   })
 })

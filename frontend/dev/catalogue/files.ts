@@ -1,5 +1,5 @@
 // The files of a session's workspace, and the folder browser of a new session.
-import type { Changes, FileRead, Files, FolderContent, Listing } from '../../src/state/files'
+import type { Changes, Difference, FileRead, Files, FolderContent, Listing } from '../../src/state/files'
 import { opened, path } from './frames'
 import type { State } from './state'
 
@@ -47,6 +47,10 @@ func Wait(n int) time.Duration {
 	return min(most, base<<n) // a line that is a good deal longer than the screen of any phone is wide
 }
 `
+const edited: Difference = {
+  before: code.replace('min(most, base<<n)', 'base << n').replace('// Wait returns', '// wait tells'),
+  after: code,
+}
 const notes =
   '# Notes\n\nWhy the retries **spread out**:\n\n- one outage, many clients\n- `Wait` was the same for all\n'
 
@@ -67,6 +71,7 @@ const hub = (over: Partial<Files>) => () => ({
     makeFolder: unreachable,
     list: async (_, of) => (of === 'cmd' ? inner : root),
     changes: async () => changes,
+    change: async () => edited,
     read: bytes(code),
     complete: async () => [],
     ...over,
@@ -120,18 +125,33 @@ export const workspace: State[] = [
   files(', empty', { list: async () => ({ entries: [], left_out: 0 }) }),
   files(', loading', { list: () => new Promise(() => {}) }),
   files(', failed', { list: unreachable, changes: unreachable }),
-  file('code', 'retry.go', bytes(code)),
-  file('code that deceives', 'cmd/main.go', bytes(`${code}// \u202e tfel ot thgir\n`)),
-  file('long code', 'wait.go', bytes(code.repeat(1_200), '', 31_000_000)),
-  file('markdown', 'notes.md', bytes(notes)),
+  file('code', 'pause.go', bytes(code)),
+  file('code that deceives', 'cmd/ferry.go', bytes(`${code}// \u202e tfel ot thgir\n`)),
+  file('long code', 'pause.go', bytes(code.repeat(1_200), '', 31_000_000)),
+  file('markdown', 'README.md', bytes(notes)),
   file('a picture', 'gpj.\u202eexe.png', picture),
   file('a damaged picture', 'logo.png', bytes('no picture', 'image/png')),
   file('a large picture', 'logo.png', bytes('the beginning', 'image/png', 31_000_000)),
   file('a binary', 'ferry', bytes(new Uint8Array([0, 1, 2, 255]))),
   file('an empty file', 'empty.txt', bytes('')),
-  file('a deleted file', 'old.go', () => Promise.reject(new Error('no such file'))),
-  file('a file that failed', 'retry.go', unreachable),
-  file('a file that loads', 'retry.go', () => new Promise(() => {})),
+  file('a changed file', 'retry.go', bytes(code)),
+  {
+    ...file('a changed file, its content', 'retry.go', bytes(code)),
+    does: [{ press: 'main section .which button[aria-pressed=false]' }],
+  },
+  file('a new file', 'notes.md', bytes(notes), { change: async () => ({ after: notes }) }),
+  file('a deleted file', 'old.go', unreachable, { change: async () => ({ before: code }) }),
+  file('a deleted binary', 'old.go', unreachable, { change: async () => ({ unknown: 'it is binary' }) }),
+  file('a changed binary', 'wait.go', bytes(new Uint8Array([0, 1, 2, 255])), {
+    change: async () => ({ unknown: 'it is binary' }),
+  }),
+  file('a change that loads', 'retry.go', bytes(code), { change: () => new Promise(() => {}) }),
+  file('a change that failed', 'retry.go', bytes(code), { change: unreachable }),
+  file('a new folder', 'vendored/', bytes(code), {
+    changes: async () => ({ ...changes, files: [{ path: 'vendored/', code: '??' }] }),
+  }),
+  file('a file that failed', 'pause.go', unreachable),
+  file('a file that loads', 'pause.go', () => new Promise(() => {})),
   browser('', {}),
   browser(', none here', { folders: async () => ({ ...folder, parent: '', folders: [], left_out: 0 }) }),
   browser(', loading', { folders: () => new Promise(() => {}) }),

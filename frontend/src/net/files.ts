@@ -26,6 +26,7 @@ export function filesAPI(call: Call, respond: Respond): Files {
       const changes = await call<Changes>('GET', `${session(id)}/changes`)
       return { ...changes, files: changes.files ?? [] }
     },
+    change: (id, path) => call('GET', `${session(id)}/change?path=${encodeURIComponent(path)}`),
     read: async (id, path) => {
       const response = await respond(`${session(id)}/file?path=${encodeURIComponent(path)}`, {
         headers: { Range: `bytes=0-${mostAtOnce - 1}` },

@@ -40,6 +40,14 @@ export interface Changes {
   new_pull_request?: string
 }
 
+/** A file's text in the commit and its present one; a side without the file is absent. */
+export interface Difference {
+  before?: string
+  after?: string
+  /** Why the texts are not told. */
+  unknown?: string
+}
+
 /** A file's beginning, of at most 2 MiB, and how many bytes all of it has. */
 export interface FileRead {
   blob: Blob
@@ -54,6 +62,7 @@ export interface Files {
   /** A folder of a session's workspace by its path in there; '' is the workspace. */
   list(sessionId: string, path: string): Promise<Listing>
   changes(sessionId: string): Promise<Changes>
+  change(sessionId: string, path: string): Promise<Difference>
   read(sessionId: string, path: string): Promise<FileRead>
   /** Paths of a session's workspace that match the typed text, the best first. */
   complete(sessionId: string, typed: string, ended: AbortSignal): Promise<readonly string[]>
