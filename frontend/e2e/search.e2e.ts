@@ -45,7 +45,7 @@ describe.each([
   const said = (text: string | RegExp) =>
     screen.page.locator('.sessions [role=status]').filter({ hasText: text }).waitFor()
 
-  /** A phrase the agent streamed in several chunks, and the seq it begins in. */
+  /** A phrase that spans several chunks of the agent, and the seq of its first chunk. */
   function phrase(): { text: string; seq: number } {
     const chunks = hub.events(id).filter((e) => e.type === 'agent_message')
     const at = chunks.findIndex(
@@ -93,7 +93,7 @@ describe.each([
     expect(watched.violations).toEqual([])
   })
 
-  test('Esc ends a search under way, takes its request back and keeps the words', async () => {
+  test('Esc ends a running search, aborts its request and keeps the words', async () => {
     const held: (() => Promise<void>)[] = []
     await screen.page.route('**/api/search?*', (route) => void held.push(() => route.continue()))
     const taken = screen.page.waitForEvent('requestfailed', (r) => r.url().includes('/api/search'))
@@ -121,7 +121,7 @@ describe.each([
     expect(await field().evaluate((input) => input === document.activeElement)).toBe(false)
   })
 
-  test('a search the hub refuses says why, and is tried again', async () => {
+  test('a search the hub refuses shows why, and is retried', async () => {
     let refusals = 0
     await screen.page.route('**/api/search?*', (route) => {
       refusals++
@@ -140,12 +140,12 @@ describe.each([
     await screen.page.locator('.sessions').getByRole('button', { name: 'Try again' }).click()
     await said('Nothing found for nowhere to be found')
     expect(await alert.count()).toBe(0)
-    // Chromium says of each refused request that it was.
+    // Chromium logs each refused request as an error.
     screen.errors.splice(0, screen.errors.length, ...screen.errors.filter((e) => !e.includes('503')))
   })
 })
 
-test('without a connection titles are searched and the text once it is back', async () => {
+test('without a connection only titles are searched, and the text once it is back', async () => {
   const proxy = await FaultProxy.start()
   const hub = await Hub.start({ publicNames: [proxy.addr] })
   await proxy.to(hub.addr)
@@ -157,7 +157,7 @@ test('without a connection titles are searched and the text once it is back', as
     await page.locator('html[data-link=open]').waitFor()
     const field = page.getByRole('searchbox', { name: 'Search sessions' })
     await field.waitFor()
-    // What searches is kept with the app, by the worker that begins a while after the first screen.
+    // The chunk for the search is in the cache of the service worker, which starts a while after the first screen.
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await proxy.tell('blackhole')
     await proxy.tell('rst')

@@ -1,4 +1,4 @@
-// An address with ?seq= shows the event it names, or the nearest there is.
+// An address with ?seq= shows that event, or the nearest existing one.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
@@ -10,7 +10,7 @@ describe('an address that names an event', () => {
   let hub: Hub
   let device: Device
   let id: string
-  /** The events that the hub still has. */
+  /** The first and last seq that the hub still has. */
   let min: number
   let max: number
 
@@ -48,7 +48,7 @@ describe('an address that names an event', () => {
     await screen.page.close()
   }
   const notices = (screen: Screen) => screen.page.locator('[data-problem]').allInnerTexts()
-  /** Whether the row of an event is in view, and marked as the one that the address names. */
+  /** Whether the row of the event is in view, and marked as the target of the address. */
   const shown = (screen: Screen, seq: number) =>
     screen.page.evaluate((seq) => {
       const rows = [...document.querySelectorAll<HTMLElement>('article[data-seq]')]
@@ -59,7 +59,7 @@ describe('an address that names an event', () => {
     }, seq)
   const sees = (screen: Screen, seq: number) => until(`event ${seq}`, () => shown(screen, seq))
 
-  test('of the middle goes there, and says nothing', async () => {
+  test('in the middle shows it, without a notice', async () => {
     const middle = Math.round((min + max) / 2)
     const screen = await open(middle)
     await sees(screen, middle)
@@ -68,7 +68,7 @@ describe('an address that names an event', () => {
     await close(screen)
   })
 
-  test('and is left by the way back for where they were: the end, or a place of their own', async () => {
+  test('is left by the back button to the earlier place: the end, or a place before it', async () => {
     const walk = await hub.newSession('Walks')
     for (let i = 0; i < 8; i++) await hub.turn(walk, '/burst 300')
     const last = hub.lastSeq(walk)
@@ -104,7 +104,7 @@ describe('an address that names an event', () => {
     await close(screen)
   })
 
-  test('of a message higher than the view shows that part of it', async () => {
+  test('in a message higher than the view shows that part of it', async () => {
     const long = await hub.newSession('Long')
     await hub.turn(long, '/burst 9000')
     const chunks = hub.events(long).filter((e) => e.type === 'agent_message')
@@ -132,7 +132,7 @@ describe('an address that names an event', () => {
     await close(screen)
   })
 
-  test('past the end says so, once, and shows the end', async () => {
+  test('past the end shows one notice, and the end', async () => {
     const screen = await open(max + 1_000)
     await screen.page.getByText(`Event ${max + 1_000} is not in this session: it ends at ${max}.`).waitFor()
     await sees(screen, max)
@@ -142,10 +142,10 @@ describe('an address that names an event', () => {
     await close(screen)
   })
 
-  test('that the hub has let go shows the oldest it has', async () => {
+  test('that the hub has deleted shows the oldest one it has', async () => {
     expect(min).toBeGreaterThan(1)
     const screen = await open(1)
-    // The start of a turn, and an agent's own data, have no row.
+    // Some events have no row, such as the start of a turn, so the row may be one of the next.
     await until(
       'the oldest row',
       async () => (await shown(screen, min)) || (await shown(screen, min + 1)) || shown(screen, min + 2),

@@ -7,19 +7,19 @@ import { until } from './rig/until.ts'
 
 const at = paired({ hub: { race: true } })
 
-/** A command of a shell in the hub's workspace. */
+/** Runs an abide command in the hub's workspace. */
 function abide(...args: string[]): Process {
   const env = { ...process.env, ABIDE_DATA: at.hub.data, GORACE: 'atexit_sleep_ms=0' }
   return new Process(binaries.abide, args, { cwd: at.hub.workspace, env })
 }
 
-/** A command that ends by itself, without a complaint. */
+/** Runs an abide command and fails unless it exits with 0. */
 async function done(...args: string[]): Promise<void> {
   const command = abide(...args)
   expect(await command.exited, `abide ${args.join(' ')}: ${command.stderr}`).toBe(0)
 }
 
-test('a terminal, a browser and a script share a session, also across a hub that is killed', async () => {
+test('a terminal, a browser and a script share a session, also after the hub was killed and restarted', async () => {
   const { hub, device } = at
   const session = await hub.newSession('Three of us')
   const page = await device.watch(session)
@@ -28,7 +28,7 @@ test('a terminal, a browser and a script share a session, also across a hub that
   terminal.child.stdout!.on('data', (text) => printed.push(String(text)))
   const prints = (text: string) => until(`the terminal with ${text}`, () => printed.join('').includes(text))
 
-  // Asked in the browser, answered by a script.
+  // Prompted in the browser, answered by a script.
   await page.prompt('/ask')
   const first = await hub.event(session, 'permission_request')
   await prints('? echo hello')
@@ -37,14 +37,14 @@ test('a terminal, a browser and a script share a session, also across a hub that
   await prints('→ Allow once (command line)')
   await hub.event(session, 'turn_end')
 
-  // Asked by a script, answered in the browser.
+  // Prompted by a script, answered in the browser.
   await done('prompt', session, '/ask')
   const second = await hub.event(session, 'permission_request', first.seq)
   await page.answer('Allow once')
   await prints('→ Allow once (Chrome on Linux)')
   await hub.event(session, 'turn_end', second.seq)
 
-  // Asked at the terminal, of a hub that was killed and is back.
+  // Prompted at the terminal, after the hub was killed and restarted.
   await hub.kill()
   await hub.start()
   await done('prompt', session, '/plan', '--wait')

@@ -1,4 +1,4 @@
-// Small things that screens say, each as an agent told it.
+// Small parts of the screens, each for a message of an agent.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,14 +7,14 @@ import { paired } from './rig/paired.ts'
 import { agents, call, say, turn } from './rig/told.ts'
 import { until } from './rig/until.ts'
 
-/** What looks like another name to the eye. */
+/** The name with a character that reverses the text after it. */
 const odd = (name: string) => `${name}\u202egpj`
 const seen = (name: string) => `${name}U+202Egpj`
 
-describe('what an agent tells', () => {
+describe('a message of an agent', () => {
   const rig = paired({ hub: { agents } })
 
-  test('of its context is in the head of the session, the newest, and nothing before it tells', async () => {
+  test('about its context size is shown in the header, the newest one only', async () => {
     const session = await rig.hub.newSession('Usage', 'told')
     await turn(rig.hub, session, say('Nothing of it yet.'))
     const screen = await rig.device.watch(session, desktop)
@@ -35,7 +35,7 @@ describe('what an agent tells', () => {
     await screen.page.close()
   })
 
-  test('names each character that cannot be seen: in thoughts, links, forms, costs and commands', async () => {
+  test('shows invisible characters by name: in thoughts, links, forms, costs and commands', async () => {
     const session = await rig.hub.newSession('Odd', 'told')
     await turn(
       rig.hub,
@@ -69,7 +69,7 @@ describe('what an agent tells', () => {
     await screen.composer.pressSequentially('/')
     for (const what of ['go', 'goes'])
       await has(what, async () => (await screen.page.getByRole('listbox').textContent())!)
-    // Nothing shows one as it is: each is named, in a mark.
+    // No text contains the character itself: a mark element shows its name.
     const bare = await screen.page.evaluate(() => {
       const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
       const found: string[] = []
@@ -78,13 +78,13 @@ describe('what an agent tells', () => {
           found.push(walk.currentNode.parentElement!.outerHTML.slice(0, 200))
       return found.filter((html) => !html.startsWith('<mark') && !html.includes('p class="text"'))
     })
-    // The prompt itself, which a person wrote, is the only one that spells them.
+    // The only exception is the prompt, which a person wrote.
     expect(bare.filter((html) => !html.includes('sessionUpdate'))).toEqual([])
     expect(screen.errors).toEqual([])
     await screen.page.close()
   })
 
-  test('has its place and the number of all in the feed, while they are all here', async () => {
+  test('has a row with its position and the number of all rows, while all events are loaded', async () => {
     const session = await rig.hub.newSession('Places', 'told')
     const many = Array.from({ length: 40 }, (_, i) => [say(`Message ${i}.\n\n`.repeat(5)), call(`Call ${i}`)])
     await turn(rig.hub, session, ...many.flat())
@@ -113,7 +113,7 @@ describe('what an agent tells', () => {
     await screen.page.close()
   })
 
-  test('as a second change has its lines as soon as its row is there: nothing grows under what is read', async () => {
+  test('with a second change shows its lines as soon as its row is rendered, so that the row does not grow later', async () => {
     const session = await rig.hub.newSession('Two changes', 'told')
     const edit = (path: string) =>
       call(`Edit ${path}`, {
@@ -126,7 +126,7 @@ describe('what an agent tells', () => {
     await screen.page.evaluate(() => {
       const bare: string[] = []
       Object.assign(window, { bare })
-      // Told before anything else of the page runs: what comes only later was not there.
+      // The observer runs before any other task of the page, so it sees the row as it was first rendered.
       new MutationObserver((list) => {
         for (const row of list.flatMap((m) => [...m.addedNodes]).filter((node) => node instanceof Element))
           for (const change of row.querySelectorAll('.tool.card'))
@@ -139,7 +139,7 @@ describe('what an agent tells', () => {
     await screen.page.close()
   })
 
-  test('is found in the list by its project, and by nothing else of it', async () => {
+  test('belongs to a session that the list’s search finds by its project', async () => {
     for (const project of ['orchard', 'harbour']) {
       const workspace = join(rig.hub.workspace, project)
       mkdirSync(workspace, { recursive: true })

@@ -1,4 +1,5 @@
-// Side doors: other ports of the same host, and the hub's own port while it is down.
+// Attacks from the same host: from a server on another port, from a page whose name resolves to the
+// hub, and from a program on the hub's own port while the hub is down.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request, type IncomingMessage, type Server } from 'node:http'
@@ -11,7 +12,7 @@ import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
-/** A request as another program got it, which it can send on word for word. */
+/** A request that another program received and can replay. */
 interface Taken {
   method: string
   path: string
@@ -19,7 +20,7 @@ interface Taken {
   body: string
 }
 
-/** A program on a port of the person's machine that keeps all that it is sent. */
+/** A program on a port of the person's machine that records the requests it gets. */
 class Thief {
   readonly taken: Taken[] = []
   readonly #server: Server
@@ -88,7 +89,7 @@ describe('a paired browser', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('gives its cookie to a server on another port, and it opens nothing', async () => {
+  test('sends its cookie to a server on another port, where it is useless', async () => {
     const server = await Thief.listen(() => [200, '<!doctype html><title>dev</title>'])
     const page = await device.browser.window()
     await page.goto(server.origin)
@@ -110,7 +111,7 @@ describe('a paired browser', () => {
     expect(await asked('/api/sessions', forged, 'POST')).toBe(401)
     expect(await asked(`/api/sessions/${session}/ws`, upgrade)).toBe(401)
 
-    // What that server sets beside the hub's cookie signs no one out.
+    // A cookie of the same name that the server sets does not sign the browser out.
     const name = /abide-[^=;]+/.exec(cookie!)![0]
     await page.evaluate((name) => (document.cookie = `${name}=evil; path=/api; max-age=1000`), name)
     await page.close()
@@ -119,8 +120,8 @@ describe('a paired browser', () => {
     await server.stop()
   })
 
-  test('opens nothing to a page whose name was led to the hub', async () => {
-    // The agent's start writes events of its own: only events that a page could cause are compared.
+  test('gives no access to a page whose name resolves to the hub', async () => {
+    // The agent's start writes events, too, so only sessions and events that a page could cause are compared.
     const sessions = async () => {
       const { sessions } = await hub.api<{ sessions: { id: string }[] }>('GET', '/api/sessions')
       return sessions.map(({ id }) => id)
@@ -128,7 +129,7 @@ describe('a paired browser', () => {
     const before = await sessions()
     const page = await device.browser.window()
     const origin = `http://rebound.test:${new URL(hub.origin).port}`
-    // The page came from its own server, as long as the name led there.
+    // The page was loaded from its own server, before its name resolved to the hub.
     const own = `${origin}/own`
     await page.route(own, (route) => route.fulfill({ contentType: 'text/html', body: '<title>page</title>' }))
     await page.goto(own)
@@ -178,7 +179,7 @@ describe('a paired browser', () => {
     const image = screen.page.locator('.prompt img')
     await image.waitFor()
     await until('the image', () => image.evaluate((img: HTMLImageElement) => img.naturalWidth === 1))
-    // The folder of downloads is unknown; the address of the download is known.
+    // The download's address is fetched instead of saving a file.
     const saved = screen.page.evaluate(
       () =>
         new Promise<number>((done) => {
@@ -192,7 +193,7 @@ describe('a paired browser', () => {
     await hub.idle(session)
   })
 
-  test('shows a rule as suspended once the access of its maker has ended', async () => {
+  test('shows a rule as suspended once the access of its author was revoked', async () => {
     const token = execFileSync(binaries.abide, ['token', '--data', hub.data, '--name', 'maker'], {
       encoding: 'utf8',
     }).trim()
@@ -215,7 +216,7 @@ describe('a paired browser', () => {
     }
   })
 
-  test('loses nothing to a program that takes the port while the hub is down', async () => {
+  test('gives no usable credential to a program that takes the port while the hub is down', async () => {
     await hub.kill()
     const challenge = JSON.stringify({
       error: { code: 'unauthorized', message: 'sign this', challenge: 'thief' },
@@ -226,7 +227,7 @@ describe('a paired browser', () => {
     await thief.stop()
 
     await hub.start()
-    // The rest are the app's own files, which are anyone's.
+    // The other requests are for the app's own files, which are public.
     for (const taken of thief.taken.filter((t) => t.path.startsWith('/api/'))) {
       const status = await send(hub, taken)
       expect(status, `${taken.method} ${taken.path}`).toBe(401)

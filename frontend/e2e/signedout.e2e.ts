@@ -4,7 +4,7 @@ import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-/** The page's copies of sessions, and everything in localStorage. */
+/** Runs in the page: the number of cached pages of sessions, and all text in localStorage. */
 async function read(): Promise<{ pages: number; words: string }> {
   const db = await new Promise<IDBDatabase>((done) => {
     const opening = indexedDB.open('abide')
@@ -21,7 +21,7 @@ async function read(): Promise<{ pages: number; words: string }> {
 describe('a device whose sign-in was revoked', () => {
   const at = paired()
 
-  test('says so, also after a reload, and has the draft again once it is paired', async () => {
+  test('shows it, also after a reload, and has the draft again once it is paired', async () => {
     const session = await at.hub.newSession('Cut off in secret')
     const screen = await at.device.watch(session)
     const { page, composer } = screen
@@ -46,7 +46,7 @@ describe('a device whose sign-in was revoked', () => {
     expect(await composer.inputValue()).toBe('half a thought')
   })
 
-  test('stays paired when a refusal from before comes while it dials', async () => {
+  test('stays paired when an old refusal arrives while it connects', async () => {
     const session = await at.hub.newSession('Refused late')
     const page = await at.device.browser.window()
     let dial = Promise.resolve()
@@ -91,7 +91,7 @@ describe('a device whose sign-in was revoked', () => {
     await at.hub.event(session, 'turn_end')
   })
 
-  test('goes on in every tab once one is paired, and sends what waited in them', async () => {
+  test('continues in every tab once one is paired, and sends their waiting prompts', async () => {
     const session = await at.hub.newSession('Cut off twice')
     const first = await at.device.watch(session)
     const { devices } = await at.hub.api<{ devices: { id: string; current?: true }[] }>('GET', '/api/devices')

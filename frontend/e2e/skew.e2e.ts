@@ -1,4 +1,4 @@
-// A page and a hub of different versions. The hub is the one in memory: a test chooses its version.
+// A page and a hub of different versions. The hub is the mock hub, whose version a test can set.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { preview, type Preview } from '../dev/preview.mjs'
 import { Browser, phone } from './rig/browser.ts'
@@ -8,7 +8,7 @@ import { until } from './rig/until.ts'
 const session = '20260221-140307-9f3a11c0'
 const draft = 'Half a thought'
 
-describe('a tab that met another hub than the one it came from', () => {
+describe('a tab that meets a hub of another version', () => {
   let site: Preview
   let browser: Browser
   let screen: Screen
@@ -28,7 +28,7 @@ describe('a tab that met another hub than the one it came from', () => {
     await site.stop()
   })
 
-  /** The hub goes away and another comes to its address. */
+  /** Replaces the hub by one of another version at the same address. */
   async function replace(version: string, protocol = 1): Promise<void> {
     const port = Number(new URL(site.url).port)
     await site.stop()
@@ -38,7 +38,7 @@ describe('a tab that met another hub than the one it came from', () => {
   const strip = (words: string) => screen.page.locator('.strip', { hasText: words })
 
   test.each(['newer', 'older'])(
-    'goes on with one that is %s, says so, and keeps the draft over a reload',
+    'works with one that is %s, shows a notice, and keeps the draft over a reload',
     async (version) => {
       await replace(version)
       await strip('this page is older').waitFor()
@@ -52,13 +52,13 @@ describe('a tab that met another hub than the one it came from', () => {
     },
   )
 
-  test('does not speak to one of another protocol; what it wrote is kept, and sent once that is mended', async () => {
+  test('does not connect to one of another protocol; its prompt is kept, and sent after a reload of the page', async () => {
     await replace('newer', 2)
     await strip('hub has been updated').waitFor()
     await screen.prompt('Written in between')
     await screen.page.locator('[data-outbox]').getByText('Written in between').waitFor()
     await screen.composer.fill(draft)
-    Object.assign(site.hub, { protocol: 1 }) // as the page of the newer hub speaks it
+    Object.assign(site.hub, { protocol: 1 }) // stands for a page of the newer hub, which speaks its protocol
     await strip('hub has been updated').getByRole('button', { name: 'Reload' }).click()
     await until('the prompt at the hub', () => prompts().length === 1)
     await screen.feed.getByText('Written in between').waitFor()
@@ -70,5 +70,5 @@ describe('a tab that met another hub than the one it came from', () => {
     site.hub.sessions
       .get(session)!
       .events.flatMap((e) => (e.type === 'user_prompt' ? [e.data.text] : []))
-      .slice(1) // the one it came with
+      .slice(1) // the mock hub's own prompt
 })

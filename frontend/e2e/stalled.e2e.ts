@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 
-describe('an agent that says nothing any more', () => {
+describe('an agent that has gone silent', () => {
   let hub: Hub
   let device: Device
 
@@ -16,7 +16,7 @@ describe('an agent that says nothing any more', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('is reported in the feed, where it can be restarted: the turn was stopped, nothing failed', async () => {
+  test('is reported in the feed, where it can be restarted, which shows the turn as stopped and not as failed', async () => {
     const session = await hub.newSession('Quiet')
     const screen = await device.watch(session)
     await screen.prompt('/hang')
@@ -36,7 +36,7 @@ describe('an agent that says nothing any more', () => {
     await screen.page.close()
   })
 
-  test('is stopped by force as a person asks, and neither the list nor the feed calls that a failure', async () => {
+  test('is stopped by force when a person asks, and neither the list nor the feed shows a failure', async () => {
     const session = await hub.newSession('Forced')
     const screen = await device.watch(session)
     await screen.prompt('/hang')

@@ -1,5 +1,5 @@
-// The start of the app: the parts that its first screen waits for, and the rest where a part does
-// not come.
+// The start of the app: the chunks that its first screen waits for, and the behaviour if a chunk
+// cannot be loaded or a part throws.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
@@ -14,7 +14,7 @@ describe('a page that starts', () => {
     await at.hub.turn(session, '/burst 40')
   })
 
-  test('leaves the network to its first screen: what keeps the app is registered 3 s after it, once', async () => {
+  test('registers the service worker once, 3 s after its first screen, to keep the network free', async () => {
     const page = await at.device.browser.window()
     await page.addInitScript(noteStart)
     const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
@@ -24,13 +24,13 @@ describe('a page that starts', () => {
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     const { first, registered } = await noted()
     expect(registered).toHaveLength(1)
-    // Less a little: what notes the time is not what starts the clock.
+    // 100 ms of tolerance: the recorded time of the first screen is not exactly that of the app's timer.
     expect(registered[0]! - first!).toBeGreaterThan(2_900)
     expect(screen.errors).toEqual([])
     await page.close()
   })
 
-  test('makes the rows of its session once their frame is there, however late that part of the app comes', async () => {
+  test('renders the rows of its session after the frame, however late their chunk is loaded', async () => {
     const page = await at.device.browser.window()
     await page.goto(at.device.origin)
     await page.evaluate(leaveWorker)
@@ -47,7 +47,7 @@ describe('a page that starts', () => {
       await route.continue()
     })
     const screen = new Screen(page)
-    // What loads the document waits for this part too.
+    // The load event waits for this chunk, too, so do not wait for it.
     await page.goto(`${at.device.origin}/s/${session}`, { waitUntil: 'commit' })
     await page.waitForFunction(
       (seq) => Number(document.documentElement.dataset['seq']) >= seq,
@@ -61,7 +61,7 @@ describe('a page that starts', () => {
     await page.close()
   })
 
-  test('has the rows of its session also where nobody sees it', async () => {
+  test('renders the rows of its session also while it is hidden', async () => {
     const page = await at.device.browser.window()
     await at.device.cover(page)
     await until('the page to be hidden', () => page.evaluate(() => document.visibilityState === 'hidden'))
@@ -72,7 +72,7 @@ describe('a page that starts', () => {
     await page.close()
   })
 
-  test('says of a part that did not come that it did not, beside the rest, and has it when asked again', async () => {
+  test('shows an error in place of a chunk that failed to load, keeps the rest, and loads it on a retry', async () => {
     const page = await at.device.browser.window()
     await page.goto(at.device.origin)
     await page.evaluate(leaveWorker)
@@ -94,7 +94,7 @@ describe('a page that starts', () => {
     await screen.page.close()
   })
 
-  test('says of a part that did not come for want of the network no more than that, and leaves the screen as it is', async () => {
+  test('without a network shows an error for a chunk without calling the page outdated, and moves nothing', async () => {
     const page = await at.device.browser.window()
     await page.goto(at.device.origin)
     await page.evaluate(leaveWorker)
@@ -110,10 +110,10 @@ describe('a page that starts', () => {
     const inVain = page.waitForEvent('requestfailed', (request) => own.test(request.url()))
     await page.route(own, (route) => route.abort())
     await page.route(/\/assets\/dialogs-/, (route) => route.abort())
-    await page.getByRole('button', { name: 'More', exact: true }).click() // its menu is such a part
+    await page.getByRole('button', { name: 'More', exact: true }).click() // the menu is a chunk of its own
     const failed = page.getByRole('alert').filter({ hasText: 'could not be loaded' })
     await failed.waitFor()
-    await inVain // there is no hub to ask whether it still has the page's own file
+    await inVain // the app could not check whether the hub still has the page's own file
     expect(await failed.innerText()).not.toContain('/assets/')
     expect(await title.boundingBox()).toEqual(before)
     const older = page.getByText('this page is older')
@@ -129,17 +129,17 @@ describe('a page that starts', () => {
     await page.close()
   })
 
-  test('says of a part that throws what went wrong in its place, keeps the rest, and begins it anew', async () => {
+  test('shows the error in place of a part that throws, keeps the rest, and renders it again on a retry', async () => {
     const screen = await at.device.open('/')
     await screen.page.getByRole('link', { name: /Begun/ }).waitFor()
-    // What no hub says: the line of a device that is none cannot be made.
+    // A device that is null, which no hub sends: its row throws.
     await screen.page.route('**/api/devices', (route) => route.fulfill({ json: { devices: [null] } }))
     await screen.go('/settings')
     const failed = screen.page.getByRole('alert').filter({ hasText: 'This part of the app failed: ' })
     await failed.waitFor()
     expect(await failed.innerText(), 'the words of the error').toMatch(/null/)
     await until('the error, told to the console too', () => screen.errors.length > 0)
-    // The list goes on, also with new sessions.
+    // The list still works, also with new sessions.
     await at.hub.newSession('Come meanwhile')
     await screen.page.getByRole('link', { name: /Come meanwhile/ }).waitFor()
     await screen.page.unroute('**/api/devices')
@@ -150,13 +150,13 @@ describe('a page that starts', () => {
   })
 })
 
-/** When the first screen took the place of the page's first words, and when a worker was registered. */
+/** The times at which the first screen appeared and a service worker was registered. */
 interface Start {
   first?: number
   registered: number[]
 }
 
-/** Runs in the page, before the app does: notes whether a session's frame and its rows came in one task. */
+/** Runs in the page before the app: records whether a session's frame was rendered together with its rows. */
 function noteFrame(): void {
   new MutationObserver((_, watching) => {
     if (!document.querySelector('main.session')) return
@@ -165,12 +165,12 @@ function noteFrame(): void {
   }).observe(document, { childList: true, subtree: true })
 }
 
-/** Runs in the page: from the next document on its files come from the hub. */
+/** Runs in the page: unregisters the service worker, so that the next page loads its files from the hub. */
 async function leaveWorker(): Promise<void> {
   for (const worker of await navigator.serviceWorker.getRegistrations()) await worker.unregister()
 }
 
-/** Runs in the page, before the app does. */
+/** Runs in the page before the app: records the times of `Start`. */
 function noteStart(): void {
   const noted: Start = { registered: [] }
   Object.assign(window, { noted })

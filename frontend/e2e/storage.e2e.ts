@@ -7,7 +7,7 @@ import { Screen } from './rig/screen.ts'
 import { stored } from './rig/stored.ts'
 import { until } from './rig/until.ts'
 
-describe('what a device keeps', () => {
+describe('the storage of a device', () => {
   let hub: Hub
   let proxy: FaultProxy
   let device: Device
@@ -34,7 +34,7 @@ describe('what a device keeps', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  /** Opens the session in a window in which `before` has run ahead of everything. */
+  /** Opens the session in a window in which `before` runs before the app. */
   async function watch(before?: () => void): Promise<Screen> {
     const page = await device.browser.window()
     if (before) await page.addInitScript(before)
@@ -51,7 +51,7 @@ describe('what a device keeps', () => {
 
   async function mend(): Promise<void> {
     await proxy.tell('heal')
-    await proxy.tell('rst') // what hangs in the hole is no part of these tests
+    await proxy.tell('rst') // ends the connections that still hang
   }
 
   /** Waits until the prompt written without a network has run, and fails if it ran twice. */
@@ -81,24 +81,27 @@ describe('what a device keeps', () => {
     [
       'a database that opens',
       () => {
-        // It neither opens nor fails, as a broken profile's does.
+        // The database neither opens nor fails, as in a broken profile.
         IDBFactory.prototype.open = () => new EventTarget() as IDBOpenDBRequest
       },
     ],
     ['Web Locks', () => Object.defineProperty(navigator, 'locks', { value: undefined })],
-  ])('is not needed: without %s a prompt written offline runs once, and all is shown', async (_, without) => {
-    const screen = await watch(without)
-    await cut()
-    await screen.prompt('/burst 50')
-    await until('the prompt in the outbox', async () => (await outbox(screen)) === 1)
-    await mend()
-    await ranOnce(screen)
-    expect(screen.errors).toEqual([])
-  })
+  ])(
+    'is not needed: without %s a prompt sent offline runs once, and all events are shown',
+    async (_, without) => {
+      const screen = await watch(without)
+      await cut()
+      await screen.prompt('/burst 50')
+      await until('the prompt in the outbox', async () => (await outbox(screen)) === 1)
+      await mend()
+      await ranOnce(screen)
+      expect(screen.errors).toEqual([])
+    },
+  )
 
-  test('is written again after the system severed the database: the prompt outlives its tab and runs once', async () => {
+  test('is written again after the system closed the database: a prompt survives its tab and runs once', async () => {
     const screen = await watch()
-    // Closes every connection of the page to its database from behind, and deletes its contents.
+    // Deletes the page's databases and closes its connections to them, as the system may do.
     const cdp = await device.browser.context.newCDPSession(screen.page)
     await cdp.send('Storage.clearDataForOrigin', { origin: device.origin, storageTypes: 'indexeddb' })
     await cdp.detach()
@@ -112,7 +115,7 @@ describe('what a device keeps', () => {
     await ranOnce(await watch())
   })
 
-  test('is sent once by two tabs that both believe it is theirs, after their locks were stolen', async () => {
+  test('holds a prompt that is sent once, although its lock was stolen and two tabs own it', async () => {
     const screen = await watch()
     const other = await watch()
     await cut()
@@ -129,7 +132,7 @@ describe('what a device keeps', () => {
         })
       for (const name of held) await steal(name)
     })
-    // A third takes over the data of a tab that it believes dead.
+    // A third tab takes over the prompt of a tab that it believes dead.
     const third = await (async () => {
       const page = await device.browser.window()
       const opened = Screen.open(page, `${device.origin}/s/${session}`)
@@ -141,7 +144,7 @@ describe('what a device keeps', () => {
     for (const each of [screen, other, third]) await ranOnce(each)
   })
 
-  test('of a draft is one for all tabs, as it is written, until one of them sends it', async () => {
+  test('shares a draft between all tabs while it is typed, until one of them sends it', async () => {
     const one = await watch()
     const two = await watch()
     await one.composer.pressSequentially('half a thou')
@@ -168,9 +171,9 @@ describe('what a device keeps', () => {
     await until('the prompt', () => hub.events(mine).filter((e) => e.type === 'user_prompt').length === 2)
   })
 
-  test('is sent once though its page is reloaded in the very moment it is sent', async () => {
+  test('holds a prompt that is sent once, although its page is reloaded as it is sent', async () => {
     const screen = await watch()
-    await watch() // a tab that lives on, and looks after what others left
+    await watch() // a tab that stays open, and takes over the prompts of closed tabs
     for (let asked = 1; asked <= 3; asked++) {
       await screen.composer.fill('/slow 1')
       await screen.composer.evaluate((area) => {

@@ -13,7 +13,7 @@ import { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
-/** What Claude Agent said once, to a prompt. */
+/** The recorded sessions of real agents; claude.jsonl is one of Claude Agent. */
 const traces = resolve(import.meta.dirname, '../../session/acp/testdata/traces')
 const hostile = join(import.meta.dirname, 'rig/hostile')
 
@@ -26,7 +26,7 @@ function recording(home: string): string {
   return file
 }
 
-describe('a session, taken away', () => {
+describe('a session', () => {
   const hub = new Hub({
     agents: (home) => ({
       claude: [binaries.abide, 'demo-agent', '--speed', '0', '--replay', recording(home)],
@@ -51,7 +51,7 @@ describe('a session, taken away', () => {
     expect(await other.stop()).toBe(0)
   })
 
-  /** Opens an exported page from the disk, where there is no network. */
+  /** Opens an exported page from the disk, without a network. */
   async function fromDisk(file: string): Promise<Screen> {
     const page = await device.browser.window(desktop)
     const cdp = await page.context().newCDPSession(page)
@@ -70,7 +70,7 @@ describe('a session, taken away', () => {
       .getAttribute('data-play')
       .then((seq) => Number(seq))
 
-  /** Asks the agent and answers what it asks until its turn has ended. */
+  /** Sends a prompt and answers the agent's questions until its turn has ended. */
   async function converse(session: string): Promise<void> {
     await hub.prompt(session, 'Show me')
     const answered = new Set<string>()

@@ -28,7 +28,7 @@ describe('a person decides from a phone', () => {
     await screen.page.getByRole('menuitem', { name: item }).click()
   }
 
-  test('files picked and pasted go with the prompt, are on another screen, and are the hub’s byte for byte', async () => {
+  test('picked and pasted files are sent with the prompt, shown on another screen, and the same on the hub, byte for byte', async () => {
     const session = await hub.newSession('Files')
     const here = await mobile.watch(session, phone)
     const there = await laptop.watch(session, desktop)
@@ -121,7 +121,7 @@ describe('a person decides from a phone', () => {
     await screen.page.close()
   })
 
-  test('a prompt for later waits in the hub’s queue with its time, and has not run', async () => {
+  test('a prompt for later waits in the hub’s queue with its time, and does not run', async () => {
     const session = await hub.newSession('Later')
     const screen = await mobile.watch(session, phone)
     const before = Date.now()

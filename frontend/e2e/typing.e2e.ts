@@ -1,4 +1,4 @@
-// What a person types on a desktop goes where they expect: into the composer, unless the feed has the focus.
+// On a desktop, typed text goes into the composer, unless the feed has the focus.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
@@ -16,7 +16,7 @@ afterAll(async () => {
   expect(await hub.stop()).toBe(0)
 })
 
-test('words typed after a session was opened from the list are in the composer, whole', async () => {
+test('text typed after a session was opened from the list is in the composer, complete', async () => {
   const session = await hub.newSession('Typed')
   await hub.turn(session, '/plan')
   const screen = await device.open('/', desktop)
@@ -25,7 +25,7 @@ test('words typed after a session was opened from the list are in the composer, 
   await until('the focus on the composer', () =>
     screen.page.evaluate(() => document.activeElement?.hasAttribute('data-composer')),
   )
-  // Also from where nothing takes text.
+  // The same if the focus is on an element that takes no text.
   await screen.page.locator(`a[href="/s/${session}"]`).focus()
   await screen.page.keyboard.type('hello cat')
   expect(await screen.composer.inputValue()).toBe('hello cat')
@@ -37,7 +37,7 @@ test('words typed after a session was opened from the list are in the composer, 
   await screen.page.close()
 })
 
-test('a question has the focus once its session is open, answers no typed letter, and Esc Esc stops its turn', async () => {
+test('a question has the focus once its session is open, ignores typed words, and Esc Esc stops its turn', async () => {
   const session = await hub.newSession('Asked')
   await hub.prompt(session, '/ask')
   await hub.event(session, 'permission_request')
@@ -57,7 +57,7 @@ test('a question has the focus once its session is open, answers no typed letter
   await screen.page.close()
 })
 
-test('the first Tab goes by the list to the question, and the next ones reach its first answer', async () => {
+test('the first Tab skips the list and goes to the question, and the next ones reach its first option', async () => {
   const session = await hub.newSession('Skipped to')
   await hub.prompt(session, '/ask')
   await hub.event(session, 'permission_request')
@@ -67,7 +67,7 @@ test('the first Tab goes by the list to the question, and the next ones reach it
   await screen.permission.waitFor()
   const { page } = screen
   await until('an answer to count', () => screen.permission.locator('[data-option]').first().isEnabled())
-  // As after a reload: the next Tab goes to the first stop of the page.
+  // As after a reload: the next Tab goes to the first focusable element of the page.
   await page.evaluate(() => {
     document.body.tabIndex = -1
     document.body.focus()

@@ -21,7 +21,7 @@ describe('a desktop and a phone of one person', () => {
     await hub.stop()
   })
 
-  test('show as unread what neither read, and as read what one of them read', async () => {
+  test('show a session as unread if neither has read it, and as read if one of them has', async () => {
     const id = await hub.newSession('Read me')
     await hub.turn(id, '/slow 1')
     const wide = await desk.watch(id)
@@ -52,7 +52,7 @@ describe('a desktop and a phone of one person', () => {
     for (const screen of [wide, small]) expect(screen.errors).toEqual([])
   })
 
-  test('show as unread what was made by a token and nobody ever opened', async () => {
+  test('show a session as unread that was made with a token and never opened', async () => {
     const made = await hub.newSession('Made by a script')
     await hub.turn(made, '/slow 1')
     const wide = await desk.open('/')
@@ -74,7 +74,7 @@ describe('a desktop and a phone of one person', () => {
     for (const screen of [wide, small]) expect(screen.errors).toEqual([])
   })
 
-  test('go to the first unread by u, until they were there and went on', async () => {
+  test('go to the first unread event by u, until it was read and scrolled past', async () => {
     const id = await hub.newSession('Much to read')
     await hub.turn(id, '/slow 1')
     const screen = await desk.watch(id)
@@ -85,7 +85,7 @@ describe('a desktop and a phone of one person', () => {
     for (let i = 0; i < 4; i++) await hub.turn(id, '/burst 500')
     await screen.go(`/s/${id}`)
     await screen.reaches(id, hub.lastSeq(id))
-    // Long enough that this very screen has told the hub that all is read.
+    // By now this screen itself has told the hub that all is read.
     await until('all read', async () => (await hub.session(id)).read_seq === hub.lastSeq(id))
     const inView = () =>
       screen.page.locator(`article[data-seq="${first}"]`).evaluateAll((rows) => {
@@ -94,13 +94,13 @@ describe('a desktop and a phone of one person', () => {
       })
     await screen.feed.focus()
     expect(await inView(), 'the session opens at its end').toBe(false)
-    // What is unread is known once the list has said so, up to a second after the session came.
+    // The unread part is known once the list is loaded, up to a second after the session.
     await until('the first unread', async () => {
       await screen.page.keyboard.press('u')
       await elapse(100)
       return inView()
     })
-    /** The seq of each row that has the line of what is new above it. */
+    /** The seq of each row that has the "New" line above it. */
     const ruled = () =>
       screen.feed
         .locator('article[data-seq]')
@@ -110,7 +110,7 @@ describe('a desktop and a phone of one person', () => {
             .map((row) => Number((row as HTMLElement).dataset['seq'])),
         )
     expect(await ruled()).toEqual([first])
-    // In pixels: how far the word reaches over the row above and the row below, less the room that these leave.
+    // The pixels by which the word overlaps the row above and the row below, beyond their padding.
     const over = await screen.feed.locator(`article[data-seq="${first}"]`).evaluate((row) => {
       const slot = row.parentElement!
       const word = getComputedStyle(slot, '::before')

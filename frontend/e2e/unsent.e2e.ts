@@ -1,11 +1,11 @@
-// What a person wrote is sent, or it is theirs to go on with: nothing in between, and nothing lost.
+// The text a person wrote is either sent or can be edited further. It is never lost.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
-describe('what a person wrote', () => {
+describe('the text a person wrote', () => {
   let hub: Hub
   let laptop: Device
 
@@ -18,12 +18,12 @@ describe('what a person wrote', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  const huge = `${'€'.repeat(350_000)} the end` // over a MiB as it is sent
+  const huge = `${'€'.repeat(350_000)} the end` // over 1 MiB in UTF-8
 
   const asked = (session: string) =>
     hub.events(session).flatMap((e) => (e.type === 'user_prompt' ? [e.data.text] : []))
 
-  test('and is too long stays in the composer, which says what to do, until it is shorter', async () => {
+  test('that is too long stays in the composer, with advice, until it is shorter', async () => {
     const session = await hub.newSession('Long')
     const screen = await laptop.watch(session)
     await screen.composer.fill(huge)
@@ -37,11 +37,11 @@ describe('what a person wrote', () => {
     await screen.page.close()
   })
 
-  test('and was too long when it was sent fails with its words, is edited, and holds up nothing', async () => {
+  test('that was too long when it was sent fails, can be edited, and does not hold up other prompts', async () => {
     const session = await hub.newSession('Left')
     const other = await hub.newSession('Other')
     const before = await laptop.watch(session)
-    // As a page left them that did not know how much the hub takes.
+    // The outbox as left by a page that did not know the hub's limit.
     await before.page.evaluate(
       ([session, other, huge]) => {
         const left = (id: string, sessionId: string, text: string, createdAt: number) =>
@@ -77,7 +77,7 @@ describe('what a person wrote', () => {
     await screen.page.close()
   })
 
-  test('is seen in every tab of the browser as it is, and outlives its own', async () => {
+  test('has its status in every tab of the browser, and survives its tab', async () => {
     const session = await hub.newSession('Tabs')
     const one = await laptop.watch(session)
     const two = await laptop.watch(session)
@@ -103,7 +103,7 @@ describe('what a person wrote', () => {
     await two.page.close()
   })
 
-  test('and failed is shown by a tab that is opened later, which may edit it instead', async () => {
+  test('that failed is shown by a tab that is opened later, which can edit it', async () => {
     const session = await hub.newSession('Later')
     const one = await laptop.watch(session)
     await one.page.evaluate(
@@ -129,7 +129,7 @@ describe('what a person wrote', () => {
     await two.page.close()
   })
 
-  test('as an answer, without a connection, says that it waits for one', async () => {
+  test('waits for a connection, as an answer does, which the question shows', async () => {
     const session = await hub.newSession('Away')
     const screen = await laptop.watch(session)
     await screen.prompt('/ask')
@@ -164,7 +164,7 @@ describe('what a person wrote', () => {
       await queue().getByRole('button', { name: 'Edit' }).click()
     }
 
-    test('is edited by keys alone, and the focus is where the edit began', async () => {
+    test('can be edited by keys only, and the focus returns to where the edit began', async () => {
       await begin('first words')
       expect(await focused()).toBe('Queued prompt')
       await screen.page.keyboard.press('Control+A')
@@ -180,7 +180,7 @@ describe('what a person wrote', () => {
       await screen.page.close()
     })
 
-    test('goes on in the composer where the agent was given it before it was saved', async () => {
+    test('continues in the composer if the prompt was sent to the agent before the edit was saved', async () => {
       await begin('/slow 2')
       await field().fill('what I mean')
       await screen.answer('Reject')
@@ -192,7 +192,7 @@ describe('what a person wrote', () => {
       await screen.page.close()
     })
 
-    test('goes on after a reload, wherever the prompt is by then', async () => {
+    test('can be edited further after a reload, in the queue or in the composer', async () => {
       await begin('/slow 3')
       await field().fill('half of a')
       await screen.page.reload()

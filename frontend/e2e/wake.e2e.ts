@@ -10,8 +10,8 @@ import { fallAsleep, type Sleep } from './rig/sleep.ts'
 import { elapse, until } from './rig/until.ts'
 
 /**
- * The time a page that woke behind a dead connection has to be whole again; what fails, fails by it. However
- * slow the machine, it is less than the 16 s of silence after which a page asks that noticed no wake.
+ * The time in which a page must have all events after a wake behind a dead connection. It must stay below the 16 s
+ * of silence after which a page sends a probe without noticing a wake.
  */
 const awake = 14_000
 
@@ -40,9 +40,9 @@ describe('a phone that sleeps', () => {
   })
 
   /**
-   * The session goes on for 500 events while the phone is stopped; its
-   * connection dies on the way. What came before lies in the phone's buffers and
-   * looks like life when it wakes.
+   * Adds 500 events to the session while the phone is stopped, and breaks its connection
+   * meanwhile. The events from before the break are in the phone's buffers and look like
+   * a live connection when it wakes.
    */
   async function sleepThrough(dies: () => Promise<void>): Promise<void> {
     phone.browser.freeze()
@@ -58,7 +58,7 @@ describe('a phone that sleeps', () => {
     await hub.turn(session, '/slow 1')
   }
 
-  test('missing 500 events behind a dead connection, wakes to exactly the log over at most two sockets', async () => {
+  test('missing 500 events behind a dead connection, shows exactly the log after the wake, with at most two sockets', async () => {
     await fresh()
     screen = await phone.watch(session, phoneSize)
     await sleepThrough(() => proxy.tell('strand'))
@@ -66,10 +66,10 @@ describe('a phone that sleeps', () => {
     expect((await screen.watched()).most).toBeLessThanOrEqual(2)
   })
 
-  test('with the page in front, says what was missed, and goes to the first of it', async () => {
+  test('with a visible page, summarises what was missed, and jumps to the first missed event', async () => {
     await fresh()
     screen = await phone.watch(session, phoneSize)
-    // To the page a sleep of seconds is one of minutes.
+    // Changes the page's clock so that a sleep of seconds looks like one of minutes.
     await screen.page.evaluate(() => {
       const real = Date.now
       let [last, more] = [real(), 0]
@@ -80,7 +80,7 @@ describe('a phone that sleeps', () => {
         return now + more
       }
     })
-    await elapse(2_500) // it has looked
+    await elapse(2_500) // the page has looked at its clock
     const first = hub.lastSeq(session) + 1
     phone.browser.freeze()
     await hub.turn(session, '/burst 500')
@@ -96,7 +96,7 @@ describe('a phone that sleeps', () => {
     expect(screen.errors).toEqual([])
   })
 
-  test('with a prompt that the hub took and whose receipt was lost, asks again and runs it once', async () => {
+  test('with a prompt whose receipt was lost, sends it again, and it runs once', async () => {
     await fresh()
     screen = await phone.watch(session, phoneSize)
     await proxy.tell('mute')
@@ -116,7 +116,7 @@ describe('a phone that sleeps', () => {
     expect(hub.events(session).filter((e) => e.type === 'user_prompt')).toHaveLength(2)
   })
 
-  test('is told from one that did not sleep: a naive client that stays on its dead socket is found out', async () => {
+  test('is really tested: a naive client that keeps its dead socket fails', async () => {
     await fresh()
     screen = await openNaive(phone, session)
     await expectWhole(screen, hub, session, awake)
@@ -124,7 +124,7 @@ describe('a phone that sleeps', () => {
     await expect(expectWhole(screen, hub, session, awake)).rejects.toThrow(/did not reach seq/)
   })
 
-  test('is told from one that lost its place: a naive client that reads the end again is found out', async () => {
+  test('is really tested: a naive client that loads the newest events again fails', async () => {
     await fresh()
     screen = await openNaive(phone, session)
     await expectWhole(screen, hub, session, awake)
@@ -143,7 +143,7 @@ describe('a phone that sleeps', () => {
     const ticks = () => screen!.page.evaluate(() => (window as unknown as { ticks: number[] }).ticks)
     await until('some ticks', async () => (await ticks()).length > 5)
     const wake = await fallAsleep(how, phone, screen)
-    // What was under way when the stop was ordered may still end, on a busy machine after a while.
+    // Timers that were already running may still fire, on a busy machine after a while.
     await elapse(1_000)
     const from = Date.now()
     await elapse(1_500)

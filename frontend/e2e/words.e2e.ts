@@ -1,5 +1,5 @@
-// Every state of the catalogue with a pseudo-language in place of its words: what is still in plain letters is what
-// the state itself shows (a name, a path, what an agent said), or a word that src/words.json does not have.
+// Shows every state of the catalogue with its words in a pseudo-language. A word in plain letters is either data of the
+// state (a name, a path, a text of an agent), or missing in src/words.json.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { choices } from '../dev/catalogue/state.ts'
 import { states, type State } from '../dev/catalogue/states.ts'
@@ -9,7 +9,7 @@ import { builtCatalogue, View } from './rig/catalogue.ts'
 
 let site: Preview
 let browser: Browser
-/** A state's words may differ by size: a list beside it, a panel open. */
+/** One view for each size: a large screen shows more words, such as the list beside a session. */
 let views: View[]
 beforeAll(async () => {
   site = await preview({ root: await builtCatalogue('pseudo') })
@@ -24,14 +24,14 @@ afterAll(async () => {
 })
 
 const plain = (text: string) => text.match(/(?<!\p{L})[a-zA-Z]{2,}(?!\p{L})/gu) ?? []
-/** What the browser writes of times and of what throws, words that come in two chunks, and the app's own name. */
+/** Known plain words: the browser's names of months and its error messages, words split between two chunks, the app's name. */
 const others = [
   'AM PM Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec',
   'Cannot read properties of null reading',
   'anything migration abide',
 ].flatMap(plain)
 
-test('every word on a screen is of the catalogue', async () => {
+test('every word on a screen is in the catalogue', async () => {
   const known = new Set(others)
   for (const state of states) {
     for (const text of await given(state)) for (const word of plain(text)) known.add(word)
@@ -39,7 +39,7 @@ test('every word on a screen is of the catalogue', async () => {
   expect(known.size).toBeGreaterThan(500)
   const strange: Record<string, string> = {}
   for (const [n, { name }] of states.entries()) {
-    // The sizes take turns; the soak looks at both.
+    // The sizes alternate; the soak checks both.
     const looked = process.env['ABIDE_SOAK'] === undefined ? [views[n % views.length]!] : views
     await Promise.all(looked.map((view) => view.show(name)))
     for (const view of looked) {
@@ -51,7 +51,7 @@ test('every word on a screen is of the catalogue', async () => {
   expect(strange).toEqual({})
 })
 
-/** The texts of a state that are data: in its messages, in its hub's answers and theirs, and what its steps type. */
+/** The texts of a state that are data: in its messages, in the answers of its hub, and typed by its steps. */
 async function given({ messages, hub, path, query, does }: State): Promise<string[]> {
   const found: string[] = []
   const collect = (value: unknown): void => {
@@ -60,7 +60,7 @@ async function given({ messages, hub, path, query, does }: State): Promise<strin
     else if (value instanceof Error) found.push(value.message)
     else if (value instanceof Map || value instanceof Set) [...value].forEach(collect)
     else if (value && typeof value === 'object') {
-      // Without asking what is computed: some states have what fails.
+      // Getters are not called, because in some states they throw.
       for (const [key, own] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
         collect(key)
         collect(own.value)
