@@ -1,16 +1,16 @@
-// Package acp runs one coding agent as a child process and speaks the Agent
-// Client Protocol with it.
+// Package acp runs one coding agent as a child process and speaks the Agent Client
+// Protocol with it.
 //
-// Between the agent's stdout and the SDK stands a line tap: it reads every line in
-// the order of the wire, turns it into a payload of package event and hands it to
+// A line tap sits between the agent's stdout and the SDK. It reads every line in
+// the order of the wire, converts it to a payload of package event and passes it to
 // the Sink before anything else happens. The SDK only numbers requests and
-// dispatches them. The hub reads no faster than it records, so an agent that
-// outruns the disk waits in its own pipe.
+// dispatches them. The hub reads no faster than it records, so an agent that is
+// faster than the disk waits in its own pipe.
 //
-// The process runs in a group of its own and carries a marker in its environment,
-// by which everything it started is found and ended with it, by Stop or by the
-// Sweep of a later run. A process that cleared its environment is found by its
-// descent, as long as this process lives.
+// The process has its own process group and a marker in its environment. By the
+// marker, Stop or the Sweep of a later run finds and ends everything it started. A
+// process that cleared its environment is found by its parents, as long as this
+// process lives.
 package acp
 
 import (
@@ -33,18 +33,18 @@ import (
 
 // Errors of the verbs, beside ErrGone.
 var (
-	// ErrBusy says that a turn is open.
+	// ErrBusy means that a turn is open.
 	ErrBusy = errors.New("a turn is open")
-	// ErrNotOpen says that no such permission request is open.
+	// ErrNotOpen means that no such permission request is open.
 	ErrNotOpen = errors.New("no such permission request is open")
 )
 
-// Agent is one running agent with one session. Its methods may be called from
-// any goroutine.
+// Agent is one running agent with one session. Its methods are safe for concurrent
+// use.
 type Agent struct {
-	// set at construction
+	// Set at construction.
 	cfg         Config
-	ctx         context.Context // lives until the last event was recorded
+	ctx         context.Context // ends after the last event was recorded
 	end         context.CancelFunc
 	proc        *process
 	descendants *descendants
@@ -59,10 +59,10 @@ type Agent struct {
 	rec         *recorder
 	served      served
 
-	// tasks are all goroutines but the one that ends the stream after them.
+	// tasks are all goroutines except the one that ends the stream after them.
 	tasks tasks
 	quiet chan struct{} // closed once the agent's output was read to its end
-	gone  chan struct{} // closed once the process and all it started are gone
+	gone  chan struct{} // closed once the process and everything it started have ended
 	done  chan struct{} // closed once event.AgentExit was recorded
 	stop  stopping
 
@@ -70,25 +70,26 @@ type Agent struct {
 	turn    *turn  // guarded by mu: nil when idle
 	session string // guarded by mu
 	offers  offers // guarded by mu
-	account string // guarded by mu: goes before the next prompt
+	account string // guarded by mu: text before the next prompt
 }
 
-// turn is a prompt the agent has not settled yet.
+// turn is a prompt that the agent has not settled yet.
 type turn struct {
 	prompt string
 	began  time.Time
 	sent   bool
-	cancel bool // asked for before the prompt was sent
+	cancel bool // requested before the prompt was sent
 	ended  chan struct{}
 }
 
-// Start runs the agent and returns once its session has begun: when it answered
-// session/new, or the resume or load that Config.Resume asks for. By then
-// event.AgentStarted was recorded. It gives up when ctx ends.
+// Start starts the agent and returns once its session has begun: it has answered
+// session/new, or the resume or load that Config.Resume asks for.
+// event.AgentStarted is recorded before Start returns. It stops trying when ctx
+// ends.
 //
-// If the process ran but its session did not begin, it is ended before Start
-// returns, and the stream still ends in event.AgentExit. If the process never
-// ran, nothing is recorded. An *AuthError says that a person has to log in.
+// If the process ran but its session did not begin, Start ends the process before
+// it returns, and the stream still ends in event.AgentExit. If the process did not
+// start, nothing is recorded. An *AuthError means that a person must log in.
 func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -99,10 +100,10 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 		return nil, err
 	}
 	if err := a.begin(ctx); err != nil {
-		_ = a.rec.put(startFailure(err)) // its own failure ends the agent too
+		_ = a.rec.put(startFailure(err)) // a failed sink ends the agent too
 		a.shutdown("start_failed", true)
 		<-a.done
-		return nil, err // the caller names the agent
+		return nil, err // the caller's error names the agent
 	}
 	return a, nil
 }
@@ -169,11 +170,11 @@ func (a *Agent) read() {
 	err := a.tap.run(a.rec.put)
 	switch {
 	case errors.Is(err, io.EOF):
-		// Most have exited; one that only closed its stdout is of no use.
+		// Most have exited. An agent that only closed its stdout is of no use.
 		a.shutdown("exited", false)
 	case errors.Is(err, errLineTooLong), errors.Is(err, errHeldTooMuch):
 		a.cfg.Logger.Warn("agent broke the protocol", "err", err)
-		_ = a.rec.put(a.brokeProtocol(err)) // its own failure ends the agent too
+		_ = a.rec.put(a.brokeProtocol(err)) // a failed sink ends the agent too
 		a.shutdown("protocol", true)
 	default:
 		a.cfg.Logger.Error("agent's output cannot be recorded", "err", err)
@@ -184,7 +185,7 @@ func (a *Agent) read() {
 	a.tap.sdk.Close() // ends the SDK, and with it the handlers
 }
 
-// brokeProtocol says in words for a person why an agent is stopped.
+// brokeProtocol returns the message about a protocol error that ends an agent.
 func (a *Agent) brokeProtocol(err error) event.Error {
 	what := fmt.Sprintf("said more than %s before its session began", mebibytes(a.cfg.Limits.HeldBytes))
 	if errors.Is(err, errLineTooLong) {
@@ -200,8 +201,8 @@ func mebibytes(n int) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// supervise waits for the process, ends the processes it left behind, and makes the
-// last recording.
+// supervise waits for the process, ends the processes it left behind, and records
+// the exit.
 func (a *Agent) supervise() {
 	defer close(a.done)
 	<-a.proc.exited
@@ -230,11 +231,11 @@ func (a *Agent) supervise() {
 	a.end()
 }
 
-// Done is closed once the last event, the event.AgentExit, was recorded or
-// refused: nothing of this agent comes after it.
+// Done is closed once the last event, event.AgentExit, was recorded or refused: no
+// event of this agent comes after it.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// PID is the agent's process id, which is also its group's.
+// PID returns the agent's process id, which is also its group's id.
 func (a *Agent) PID() int { return a.proc.pid() }
 
 // SessionID is the agent's own id of the session, for Config.Resume.

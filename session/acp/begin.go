@@ -30,8 +30,8 @@ func beginsSession(method string) bool {
 // protocolVersion is the version of the protocol spoken here.
 const protocolVersion = 1
 
-// begin introduces the hub to the agent and begins the session. The reader records
-// the result.
+// begin initializes the connection and begins the session. The reader records the
+// result.
 func (a *Agent) begin(ctx context.Context) error {
 	hello, err := a.bounded(ctx, methodInitialize, a.cfg.introduction())
 	if err != nil {
@@ -57,8 +57,9 @@ func (a *Agent) begin(ctx context.Context) error {
 	return nil
 }
 
-// logIn asks the agent to log in, where the hub was told to. A login that happens
-// in a terminal is not asked for: the start of a session shows whether it was done.
+// logIn asks the agent to log in if the config names a method. It does not send a
+// login that happens in a terminal: the start of the session shows whether that was
+// done.
 func (a *Agent) logIn(ctx context.Context, offers offers) error {
 	id := a.cfg.AuthMethod
 	if id == "" {
@@ -78,7 +79,7 @@ func (a *Agent) logIn(ctx context.Context, offers offers) error {
 	return nil
 }
 
-// beginSession resumes, else loads, else begins anew.
+// beginSession resumes the session, else loads it, else creates a new one.
 func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error) {
 	servers := make([]json.RawMessage, 0, len(a.cfg.MCPServers))
 	for _, server := range a.cfg.MCPServers {
@@ -116,8 +117,8 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	return began.SessionID, a.giveAccount(ctx)
 }
 
-// expectReplay says whether the agent's next output is a replay, and if so which
-// history it is compared with.
+// expectReplay announces whether the agent's next output is a replay, and with
+// which history to compare it.
 func (a *Agent) expectReplay(ctx context.Context, replay bool) error {
 	if replay && a.cfg.Known != nil {
 		known, err := a.cfg.Known(ctx)
@@ -130,7 +131,7 @@ func (a *Agent) expectReplay(ctx context.Context, replay bool) error {
 	return nil
 }
 
-// giveAccount keeps the account for an agent without memory until the first prompt.
+// giveAccount keeps the summary for an agent without memory until the first prompt.
 func (a *Agent) giveAccount(ctx context.Context) error {
 	if !a.cfg.ContextLost || a.cfg.Account == nil {
 		return nil
@@ -142,7 +143,7 @@ func (a *Agent) giveAccount(ctx context.Context) error {
 	return err
 }
 
-// bounded is request with the bound for starting.
+// bounded is request with the time limit for starting.
 func (a *Agent) bounded(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	cause := fmt.Errorf("no answer in %s: %w", a.cfg.Bounds.Start, context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, a.cfg.Bounds.Start, cause)
@@ -150,7 +151,7 @@ func (a *Agent) bounded(ctx context.Context, method string, params any) (json.Ra
 	return a.request(ctx, method, params)
 }
 
-// introduction is the hub's name and version.
+// introduction contains the hub's name and version.
 func (c Config) introduction() any {
 	version := c.Version
 	if version == "" {
@@ -163,13 +164,13 @@ func (c Config) introduction() any {
 		"clientCapabilities": object{
 			"fs":       object{"readTextFile": c.Files, "writeTextFile": c.Files},
 			"terminal": c.Terminals,
-			// Logging in happens in a person's own terminal; the hub names the
-			// command to run there.
+			// A person logs in in their own terminal; the hub shows the command to
+			// run there.
 			"auth":        object{"terminal": true},
 			"elicitation": object{"form": object{}, "url": object{}},
 			"session":     object{"configOptions": object{"boolean": object{}}, "compaction": object{}, "notices": object{}},
-			// Agents that run commands themselves stream their output under
-			// this name.
+			// Agents that run commands themselves stream their output under this
+			// name.
 			"_meta": object{"terminal_output": true, "terminal-auth": true},
 		},
 	}

@@ -36,17 +36,17 @@ const (
 	codeNotFound       = -32002
 )
 
-// call is one request of the hub to the agent. Its answer is read from the
-// response line itself: the SDK only numbers it, and loses the answer when the
-// agent exits right behind it.
+// call is one request of the hub to the agent. The tap reads the response itself:
+// the SDK only numbers the request, and loses the response if the agent exits right
+// after it.
 type call struct {
 	method string
-	// about is the prompt_id of a session/prompt, the mode of a set_mode.
+	// about is the prompt_id of a session/prompt, or the mode of a set_mode.
 	about  string
 	by     event.Actor   // the actor of a set_mode or set_config_option
 	sent   chan struct{} // closed when the line is on its way
-	answer chan answer   // gets one, or none if the agent goes
-	// abandon tells the agent that the answer is no longer waited for.
+	answer chan answer   // receives one value, or none if the agent ends
+	// abandon tells the agent that the response is no longer needed.
 	abandon context.CancelFunc
 }
 
@@ -55,23 +55,22 @@ type answer struct {
 	err    error
 }
 
-// calls knows which request a response answers.
+// calls maps responses to requests.
 type calls struct {
-	// turn is held from handing a request to the SDK until its line was seen,
-	// so that the line seen is that request's. Capacity 1.
+	// turn is held from passing a request to the SDK until its line was written, so
+	// that the line belongs to that request. Capacity 1.
 	turn chan struct{}
 
 	mu      sync.Mutex
-	sending *call            // guarded by mu: the next request line is its
-	open    map[string]*call // guarded by mu: by id, as the agent spells it back
+	sending *call            // guarded by mu: the request of the next request line
+	open    map[string]*call // guarded by mu: by id, as in the agent's response
 }
 
 func newCalls() *calls {
 	return &calls{turn: make(chan struct{}, 1), open: map[string]*call{}}
 }
 
-// sent is told of every line on its way to the agent, and gives the request
-// that is being sent its id.
+// sent sees every line to the agent, and gives the request being sent its id.
 func (c *calls) sent(line []byte) {
 	var envelope struct {
 		ID     json.RawMessage `json:"id"`
@@ -80,7 +79,7 @@ func (c *calls) sent(line []byte) {
 	c.mu.Lock()
 	sending := c.sending
 	c.mu.Unlock()
-	// Answers and notifications pass here too; only a request has both.
+	// Responses and notifications pass here too; only a request has both.
 	if sending == nil || !bytes.Contains(line[:min(len(line), 256)], []byte(`"method":`)) {
 		return
 	}
@@ -94,7 +93,7 @@ func (c *calls) sent(line []byte) {
 	close(sending.sent)
 }
 
-// take returns the request a response answers, once.
+// take returns the request of a response, once.
 func (c *calls) take(id json.RawMessage) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +109,7 @@ func (c *calls) next(call *call) {
 	c.sending = call
 }
 
-// requestKey makes ids comparable that mean the same: an agent may send 1.0
-// where we sent 1.
+// requestKey normalises ids: an agent may send 1.0 for 1.
 func requestKey(id json.RawMessage) string {
 	key := string(bytes.TrimSpace(id))
 	if whole, fraction, ok := strings.Cut(key, "."); ok && strings.Trim(fraction, "0") == "" && key[0] != '"' {
@@ -120,22 +118,22 @@ func requestKey(id json.RawMessage) string {
 	return key
 }
 
-// send hands a request to the agent and returns once its line is on its way.
-// The answer comes to the call.
+// send sends a request to the agent and returns once its line is written. The call
+// gets the response.
 func (a *Agent) send(call *call, params any) error {
 	a.calls.turn <- struct{}{}
 	defer func() { <-a.calls.turn }()
 	call.sent, call.answer = make(chan struct{}), make(chan answer, 1)
-	// The SDK learns of the answer a moment later than the call does. So it has a
-	// context of its own: ended with the caller's, it would tell the agent to
-	// cancel an answered request.
+	// The SDK learns of the response after the call. So it has its own context: if
+	// it ended with the caller's, the SDK would tell the agent to cancel an
+	// answered request.
 	ctx, cancel := context.WithCancel(a.ctx)
 	call.abandon = cancel
 	a.calls.next(call)
 	failed := make(chan error, 1)
 	started := a.tasks.start(func() {
 		defer cancel()
-		// The answer itself is read by the tap; this one is a stub.
+		// The tap reads the response itself; this one is a stub.
 		_, err := sdk.SendRequest[json.RawMessage](a.conn, ctx, call.method, params)
 		failed <- err
 	})
@@ -160,8 +158,8 @@ func (a *Agent) send(call *call, params any) error {
 	}
 }
 
-// request sends a request and waits for its answer, for ctx to end, or for the
-// agent to be gone.
+// request sends a request and waits for its response, for ctx to end, or for the
+// agent to end.
 func (a *Agent) request(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	return a.ask(ctx, &call{method: method}, params)
 }
@@ -178,7 +176,7 @@ func (a *Agent) ask(ctx context.Context, c *call, params any) (json.RawMessage, 
 		return nil, fmt.Errorf("%s: no answer: %w", c.method, context.Cause(ctx))
 	case <-a.quiet:
 		select {
-		case got := <-c.answer: // its last line may have been the answer
+		case got := <-c.answer: // its last line may have been the response
 			return got.result, got.err
 		default:
 			return nil, fmt.Errorf("%s: no answer: %w", c.method, ErrGone)

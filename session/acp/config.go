@@ -14,11 +14,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Sink takes an agent's output: one call at a time, in the order of the wire.
+// Sink receives an agent's output: one call at a time, in the order of the wire.
 type Sink interface {
-	// Record returns once the payloads are kept; the slice is then used again. It
-	// may block: the agent's output is not read meanwhile. An error says that
-	// nothing more will be taken, and ends the agent.
+	// Record returns once the payloads are recorded; the caller then reuses the
+	// slice. While it blocks, the agent's output is not read. An error means that
+	// no more is accepted, and ends the agent.
 	Record(ctx context.Context, payloads []event.Payload) error
 }
 
@@ -31,60 +31,59 @@ type Config struct {
 	Command []string
 	// Workspace is the absolute directory the agent works in.
 	Workspace string
-	// Env is added to the agent's environment and wins over inherited variables.
-	// Values of names that sound like a secret are redacted from stderr tails.
+	// Env is added to the agent's environment and overrides inherited variables.
+	// Values of variables with a name like a secret's are redacted from stderr
+	// tails.
 	Env map[string]string
-	// PassEnv names variables to inherit beyond the built-in allow-list.
+	// PassEnv names variables to inherit besides the built-in allow-list.
 	PassEnv []string
 
-	// HubID, RunID and SessionID make the marker by which a later run of the hub
-	// finds the processes that this one left behind. None may be empty, and neither
-	// of the first two may hold a dot.
+	// HubID, RunID and SessionID form the marker by which a later run of the hub
+	// finds the processes of this one. None may be empty, and the first two must
+	// not contain a dot.
 	HubID, RunID, SessionID string
 
-	// Resume is the agent's own id of the session to continue, if it ran
-	// before. It is tried by session/resume, then by session/load, each where
-	// the agent offers it; else a new agent session begins.
+	// Resume is the agent's own id of the session to continue, if it ran before.
+	// session/resume is tried first, then session/load, if the agent supports them;
+	// else a new agent session begins.
 	Resume string
-	// ContextLost says that the log holds earlier turns. An agent that begins
-	// anew then says so in its event.AgentStarted.
+	// ContextLost means that the log has earlier turns. A new agent session then
+	// reports the loss in its event.AgentStarted.
 	ContextLost bool
-	// Account makes a short account of those earlier turns. It goes before the
-	// first prompt of an agent that lost them. It is called by Start, and only
-	// for such an agent; an error fails Start. Nil, or an empty account, sends
-	// none.
+	// Account returns a summary of those earlier turns, which precedes the first
+	// prompt of an agent that lost them. Start calls it only for such an agent; an
+	// error fails Start. Nil, or an empty summary, sends none.
 	Account func(context.Context) (string, error)
-	// Known is the history in the log, which the replay of session/load is compared
-	// with. The replay itself is dropped either way. It is called by Start before
-	// it asks for a replay, and only then; an error fails Start. Nil compares
-	// nothing, and so does a nil answer.
+	// Known returns the history in the log, to compare with the replay of
+	// session/load. The replay itself is dropped in any case. Start calls it before
+	// it asks for a replay; an error fails Start. If Known or its result is nil,
+	// nothing is compared.
 	Known func(context.Context) (*Known, error)
 
-	// AuthMethod, when set, is the method by which the agent is asked to log in
-	// before the session begins.
+	// AuthMethod, if set, is the login method to use before the session begins.
 	AuthMethod string
 
-	// MCPServers are passed on to the agent.
+	// MCPServers are passed to the agent.
 	MCPServers []MCPServer
-	// Files lets the agent read and write text files of the workspace through
-	// the hub; Terminals lets it run commands there. Both are off by default:
-	// agents have their own means, and some fail when they are offered these.
+	// Files lets the agent read and write text files of the workspace through the
+	// hub. Terminals lets it run commands through the hub. Both are off by default:
+	// agents have their own ways, and some fail if these are offered.
 	Files, Terminals bool
 	// Private are files and directories that Files never reads or writes, under any
 	// name: the hub's data and configuration.
 	Private []string
 
-	// OpenBlob opens an attachment's bytes by its hash. Nil means there are no
-	// attachments. If its result has a Name() string method, that is the path given
-	// to agents that cannot take the bytes in a prompt.
+	// OpenBlob opens an attachment by its hash. Nil means that there are no
+	// attachments. If its result has a Name() string method, that is the path for
+	// agents that cannot take the bytes in a prompt.
 	OpenBlob func(sha256 string) (io.ReadCloser, error)
 
-	// Version is the hub's version, which the agent is told.
+	// Version is the hub's version, which is sent to the agent.
 	Version string
 	Limits  Limits
 	Bounds  Bounds
-	// Logger takes messages that are of no interest to the session's readers. Nil
-	// discards it.
+	// Logger receives messages that readers of the session do not need. Nil
+	// discards them.
 	Logger *slog.Logger
 	// Clock is for tests. Nil means the system's.
 	Clock Clock
@@ -104,26 +103,26 @@ type MCPServer struct {
 	Headers map[string]string
 }
 
-// Limits bound the memory that an agent can make the hub use. Zero fields take the
+// Limits limit the memory that an agent can make the hub use. Zero fields take the
 // default.
 type Limits struct {
-	// LineBytes is the longest line read from the agent; a longer one ends it
-	// with reason "protocol". Default 32 MiB.
+	// LineBytes is the longest line read from the agent. A longer one ends it with
+	// reason "protocol". Default 32 MiB.
 	LineBytes int
-	// OpenPermissions is how many permission requests may be open; one more is
+	// OpenPermissions is how many permission requests may be open. Another one is
 	// answered as cancelled at once. Default 64.
 	OpenPermissions int
-	// OpenRequests is how many requests of any kind the agent may have open;
-	// one more is refused. Default 1024.
+	// OpenRequests is how many requests of any kind the agent may have open.
+	// Another one is refused. Default 1024.
 	OpenRequests int
-	// HeldBytes bounds the held output of an agent before its session is answered.
+	// HeldBytes limits the output held before the agent has begun its session.
 	// Default 64 MiB.
 	HeldBytes int
 	// StdinBytes is how much may wait to be written to the agent. Default 64 MiB.
 	StdinBytes int
 }
 
-// Bounds are the longest waits. Zero fields take the default.
+// Bounds are time limits. Zero fields take the default.
 type Bounds struct {
 	// Start is for initialize and for beginning the session, each: 60 s.
 	Start time.Duration
@@ -135,18 +134,18 @@ type Bounds struct {
 	// s), after SIGTERM (3 s), and for its processes to be gone after SIGKILL (5
 	// s).
 	Cancel, Closed, StdinClosed, Terminated, Killed time.Duration
-	// Drain is how long an exited agent's output may stay silent before
-	// another process that holds its end of the pipe is no longer waited for: 250 ms.
+	// Drain is how long an exited agent's output may be silent before the hub stops
+	// waiting for another process that holds the pipe: 250 ms.
 	Drain time.Duration
-	// Silence is how long an agent may say nothing in a turn before it is
-	// reported as stalled: 10 min.
+	// Silence is how long an agent may be silent in a turn before it is reported as
+	// stalled: 10 min.
 	Silence time.Duration
 }
 
-// Clock is time as stall detection and the noise limit see it.
+// Clock is the time source of stall detection and the noise limit.
 type Clock interface {
 	Now() time.Time
-	// After is as time.After.
+	// After is like time.After.
 	After(d time.Duration) <-chan time.Time
 }
 
@@ -155,7 +154,7 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// ErrConfig marks a Config that cannot work.
+// ErrConfig marks an invalid Config.
 var ErrConfig = errors.New("invalid agent config")
 
 func (c Config) withDefaults() (Config, error) {
@@ -223,8 +222,8 @@ func (c Config) serverNames() []string {
 	return names
 }
 
-// mcpServer is an MCPServer as the protocol spells it: absent arrays are empty
-// ones there, never null.
+// mcpServer is an MCPServer in the protocol's form: absent arrays are empty, never
+// null.
 func (s MCPServer) mcpServer() json.RawMessage {
 	type pair struct {
 		Name  string `json:"name"`

@@ -7,20 +7,20 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// methodUpdate is the notification nearly everything an agent says comes in.
+// methodUpdate is the notification for nearly all output of an agent.
 const methodUpdate = "session/update"
 
-// converter turns the agent's updates into payloads. An update that it understands
-// in part keeps the agent's own JSON as raw; one that it does not understand at all
-// becomes an event.Note. It belongs to the reader.
+// converter converts the agent's updates to payloads. A partly understood update
+// keeps the agent's own JSON as raw; an unknown one becomes an event.Note. It
+// belongs to the reader.
 type converter struct {
 	messages messageIDs
 	modes    []event.ModeOption
 }
 
-// update converts the update object of one session/update; nil stands for one that
-// is no object. whole is the JSON for raw where the fields are not all: the update,
-// or the notification's params if they have more.
+// update converts the update object of a session/update; nil means that it is no
+// object. whole is the JSON for raw if the fields are not complete: the update, or
+// the notification's params if they have more.
 func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bool) {
 	if f == nil {
 		e.record(event.Note{Method: methodUpdate, Raw: whole})
@@ -53,15 +53,15 @@ func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bo
 	case "session_info_update":
 		e.record(title(f, whole))
 	default:
-		// user_message_chunk, notice and compaction_* among them: their text is
-		// taken for clients that do not know the kind.
+		// user_message_chunk, notice and compaction_* among them. Their text is
+		// extracted for clients that do not know the kind.
 		e.record(event.Note{Method: methodUpdate, Text: event.Text(words(f)), Raw: whole})
 	}
 }
 
 func one(p event.Payload) []event.Payload { return []event.Payload{p} }
 
-// rest returns whole if the fields do not say all of it.
+// rest returns whole if the fields are incomplete.
 func rest(f *fields, whole json.RawMessage) json.RawMessage {
 	if f.complete() {
 		return nil
@@ -106,7 +106,7 @@ func toolFields(f *fields) event.ToolCallFields {
 	var t event.ToolCallFields
 	f.identifier("toolCallId", &t.ToolCallID)
 	if f.label("title", &t.Title) && t.Title == "" {
-		f.lossy = true // an empty one said something that the event does not
+		f.lossy = true // the event cannot express an empty one
 	}
 	word(f, "kind", &t.Kind)
 	word(f, "status", &t.Status)
@@ -117,15 +117,15 @@ func toolFields(f *fields) event.ToolCallFields {
 		l.Line = at.count("line")
 		t.Locations = append(t.Locations, l)
 	})
-	// An empty array takes the locations away; the event leaves it out.
+	// An empty array removes the locations; the event omits it.
 	f.lossy = f.lossy || located && len(t.Locations) == 0
 	f.raw("rawInput", &t.RawInput)
 	f.raw("rawOutput", &t.RawOutput)
 	return t
 }
 
-// tool converts a tool call or its update. Output of a terminal the agent runs
-// itself travels in its _meta: it becomes events of its own.
+// tool converts a tool call or its update. If the agent runs a terminal itself, the
+// output is in _meta and becomes separate events.
 func (c *converter) tool(e *effect, f *fields, whole json.RawMessage, as func(event.ToolCallFields) event.Payload) {
 	t := toolFields(f)
 	output := foreignTerminal(f, t.ToolCallID)
@@ -142,7 +142,7 @@ func onlyID(t event.ToolCallFields) bool {
 		t.RawInput == nil && t.RawOutput == nil
 }
 
-// foreignTerminal takes _meta.terminal_output and terminal_exit.
+// foreignTerminal converts _meta.terminal_output and terminal_exit.
 func foreignTerminal(f *fields, tool string) []event.Payload {
 	meta := f.inside("_meta")
 	if meta == nil {
@@ -165,7 +165,7 @@ func foreignTerminal(f *fields, tool string) []event.Payload {
 		if o.identifier("terminal_id", &p.TerminalID) {
 			p.Exit.Code = o.count("exit_code")
 			o.text("signal", &p.Exit.Signal)
-			o.takeNulls() // they say no more than their absence
+			o.takeNulls() // null means the same as absent
 			out = append(out, p)
 			if o.complete() {
 				meta.take("terminal_exit")
@@ -211,7 +211,7 @@ func (c *converter) mode(f *fields, whole json.RawMessage) event.Payload {
 	return p
 }
 
-// modeState takes the modes of an answer to session/new, load or resume.
+// modeState takes the modes of a response to session/new, load or resume.
 func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
 	var raw json.RawMessage
 	if m := f.get(key); m != nil {
@@ -238,7 +238,7 @@ func (c *converter) modeState(f *fields, key string) (event.Mode, bool) {
 func config(f *fields, whole json.RawMessage) event.Config {
 	var p event.Config
 	if f.raw("configOptions", &p.Options) {
-		p.Options = bytes.Clone(p.Options) // the session keeps them
+		p.Options = bytes.Clone(p.Options) // the session retains them
 	}
 	p.Raw = rest(f, whole)
 	return p
@@ -258,8 +258,8 @@ func usage(f *fields, whole json.RawMessage) event.Payload {
 	return p
 }
 
-// title converts session_info_update. Without a title it is a note: only a
-// title is shown to people.
+// title converts session_info_update. Without a title it is a note, because only a
+// title is shown.
 func title(f *fields, whole json.RawMessage) event.Payload {
 	var p event.Title
 	if !f.label("title", &p.Title) {
@@ -269,7 +269,7 @@ func title(f *fields, whole json.RawMessage) event.Payload {
 	return p
 }
 
-// words finds the text for a person in an update of another kind.
+// words finds a readable text in an update of another kind.
 func words(f *fields) string {
 	var heading, text string
 	f.text("title", &heading)

@@ -7,23 +7,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descendants finds the processes of an agent that do not carry its marker:
-// programs that were started with an environment of their own. While the agent
-// lives they descend from it; orphaned processes come to this process, the
-// subreaper.
+// descendants finds the processes of an agent that lack its marker, because they
+// were started with another environment. While the agent lives they descend from
+// it. Orphans become children of this process, the subreaper.
 type descendants struct {
 	leader proc // the agent
 
 	mu   sync.Mutex
-	seen map[processKey]bool // guarded by mu: its descendants at some time
+	seen map[processKey]bool // guarded by mu: descendants seen so far
 }
 
 func newDescendants(pid int) *descendants {
-	leader, _ := readProc(pid) // a zombie at worst: it is not reaped yet
+	leader, _ := readProc(pid) // at worst a zombie: it is not reaped yet
 	return &descendants{leader: leader, seen: map[processKey]bool{}}
 }
 
-// look notes the agent's descendants. It is called before the agent is ended:
+// look records the agent's descendants. It is called before the agent is ended:
 // afterwards their parent is gone and they cannot be found.
 func (k *descendants) look() {
 	k.mu.Lock()
@@ -33,7 +32,7 @@ func (k *descendants) look() {
 	}
 }
 
-// living lists those of the agent's descendants that live, once the agent does not.
+// living lists the agent's descendants that still live after its end.
 func (k *descendants) living() []proc {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,10 +49,9 @@ func (k *descendants) living() []proc {
 	return found
 }
 
-// strays lists the processes that this one inherited and that only the agent can
-// have left: they have no marker, began after the agent did, and no other process
-// of that time is left that could have started them. With several agents at work,
-// the last of them takes the stray along.
+// strays lists the orphans that only this agent can have left: they have no marker,
+// began after the agent, and no other process of that time is left that could have
+// started them. If several agents run, the last one to end takes the orphan along.
 func (k *descendants) strays(list []proc) []proc {
 	session, err := unix.Getsid(0)
 	if err != nil {
@@ -70,7 +68,7 @@ func (k *descendants) strays(list []proc) []proc {
 		}
 		others := false
 		for _, q := range list {
-			// Processes started here lead groups of their own.
+			// Processes started here lead their own groups.
 			leads := q.parent == self && !q.zombie && q.session == session && q.group == q.pid
 			others = others || leads && q.key() != k.leader.key() && q.born <= p.born
 		}
@@ -81,7 +79,7 @@ func (k *descendants) strays(list []proc) []proc {
 	return found
 }
 
-// descendantsOf lists the others and the descendants of them and of the root,
+// descendantsOf returns the others and the descendants of them and of the root,
 // without the root.
 func descendantsOf(list []proc, root processKey, others map[processKey]bool) []proc {
 	children := map[int][]proc{}

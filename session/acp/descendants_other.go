@@ -2,8 +2,8 @@
 
 package acp
 
-// descendants finds no process here: there is no way to list descendants that does
-// not race with reused pids.
+// descendants finds no process on these systems, which cannot list descendants
+// without races with reused pids.
 type descendants struct{}
 
 func newDescendants(int) *descendants { return &descendants{} }

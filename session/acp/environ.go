@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// markerName is the variable that marks every process an agent starts.
+// markerName is the environment variable that marks every process of an agent.
 const markerName = "ABIDE_AGENT"
 
-// NotAnAgents is the environment entry for the hub's own child processes, so that
-// their leftovers are not taken for an agent's.
+// NotAnAgents is the environment entry for the hub's other child processes, so that
+// their leftovers do not count as an agent's.
 func NotAnAgents() string { return markerName + "=" }
 
-// inherited are the variables an agent gets from the hub's environment, beside the
-// LC_ ones: the ones that programs need to find their files, speak the person's
-// language and reach the network. No credential is among them; those a person names
-// in the agent's config.
+// inherited are the variables that an agent gets from the hub's environment,
+// besides those with LC_: the ones with which programs find their files, choose the
+// language and reach the network. None is a credential. A person can name more in
+// the agent's config.
 func inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "TZ", "TMPDIR", "LANG", "LANGUAGE",
@@ -55,8 +55,8 @@ func isProxy(name string) bool {
 	return name == "HTTP_PROXY" || name == "HTTPS_PROXY"
 }
 
-// withoutUser cuts user and password from a proxy's address. A password may hold any
-// character, so everything before the last @ goes.
+// withoutUser removes user and password from a proxy's address. A password may
+// contain any character, so everything before the last @ is removed.
 func withoutUser(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {

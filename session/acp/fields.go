@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// objectFields takes one object apart that is not read with its line.
+// objectFields parses one object that was not parsed with its line.
 func objectFields(text []byte) (*fields, error) { return new(objects).parse(text) }
 
-// fields is one JSON object of the agent, whose members are taken one by one.
-// Members that were not taken, or not understood, are left over: then the event
-// keeps the agent's own JSON beside the fields. The zero value has no members.
-// Fields may be used until the next line is read.
+// fields is one JSON object of the agent, whose members are taken one by one. If
+// members are left, or were not understood, the event keeps the agent's own JSON
+// besides the fields. The zero value has no members. Fields are valid until the
+// next line is read.
 type fields struct {
 	in    *objects
 	first int // of in.members
-	// lossy is set when something below a taken member was not understood.
+	// lossy is set if something below a taken member was not understood.
 	lossy bool
 }
 
-// complete reports whether everything the object says was taken.
+// complete reports whether everything in the object was taken.
 func (f *fields) complete() bool { return !f.lossy && f.empty() }
 
 // empty reports whether no member is left.
@@ -57,8 +57,7 @@ func (f *fields) said(name string) *member {
 	return nil
 }
 
-// integer takes a whole number. A null, a fraction or a value of another type
-// stays.
+// integer takes a whole number. It leaves null, a fraction or another type.
 func (f *fields) integer(name string, v *int64) bool {
 	m := f.said(name)
 	if m == nil {
@@ -96,13 +95,13 @@ func (f *fields) number(name string, v *float64) bool {
 	return true
 }
 
-// text takes a string. A lone surrogate has no UTF-8: the string is taken with
-// a replacement character, and the object counts as not understood in full.
+// text takes a string. A lone surrogate becomes a replacement character, and the
+// object then counts as incomplete.
 func (f *fields) text(key string, v *string) bool {
 	return f.decode(key, v, (*objects).textOf)
 }
 
-// name is text for an id or a kind, which comes again and again.
+// name is text for an id or a kind, which repeats often.
 func (f *fields) name(key string, v *string) bool {
 	return f.decode(key, v, (*objects).word)
 }
@@ -118,8 +117,8 @@ func (f *fields) decode(key string, v *string, decode func(*objects, []byte) (st
 	return true
 }
 
-// opt takes a string into a field that events leave out when it is empty: an
-// empty one said something that the event does not.
+// opt takes a string into a field that events omit when empty. The event cannot
+// express an empty string, so it counts as incomplete.
 func (f *fields) opt(key string, v *string) {
 	if f.name(key, v) && *v == "" {
 		f.lossy = true
@@ -129,15 +128,15 @@ func (f *fields) opt(key string, v *string) {
 // word takes a string into one of the event package's string types.
 func word[T ~string](f *fields, key string, v *T) {
 	if m := f.get(key); m == nil || len(m.value) > wordBytes {
-		return // no word of any protocol: it stays in raw
+		return // not a word of any protocol: it stays in raw
 	}
 	var s string
 	f.opt(key, &s)
 	*v = T(s)
 }
 
-// Bounds of values that are one line of a screen, or a key of a map: longer ones
-// stay in raw, whole.
+// Size limits of values shown in one line, or used as a map key. Longer ones stay
+// in raw completely.
 const (
 	labelBytes      = 4 << 10
 	identifierBytes = 256
@@ -145,7 +144,7 @@ const (
 	listEntries     = 1000
 )
 
-// label takes a string that people read in one glance. A longer one is cut.
+// label takes a string shown in one line. It cuts a longer one.
 func (f *fields) label(key string, v *string) bool {
 	if !f.text(key, v) {
 		return false
@@ -157,8 +156,8 @@ func (f *fields) label(key string, v *string) bool {
 	return true
 }
 
-// identifier takes a string that names something of the agent. A longer one is
-// replaced by its hash, which names the same thing every time.
+// identifier takes a string that is an id. It replaces a longer one by its hash,
+// which is the same each time.
 func (f *fields) identifier(key string, v *string) bool {
 	if !f.name(key, v) {
 		return false
@@ -170,7 +169,7 @@ func (f *fields) identifier(key string, v *string) bool {
 	return true
 }
 
-// raw takes a value as it is.
+// raw takes a value unchanged.
 func (f *fields) raw(key string, v *json.RawMessage) bool {
 	m := f.said(key)
 	if m == nil {
@@ -180,8 +179,8 @@ func (f *fields) raw(key string, v *json.RawMessage) bool {
 	return true
 }
 
-// inside returns the fields of the object under key, which stays. It returns
-// nil where there is none.
+// inside returns the fields of the object under key without taking it. It returns
+// nil if there is none.
 func (f *fields) inside(key string) *fields {
 	m := f.get(key)
 	if m == nil || m.value[0] != '{' {
@@ -190,7 +189,7 @@ func (f *fields) inside(key string) *fields {
 	return f.in.apart(m)
 }
 
-// object takes the object under key apart; f is complete only if that is.
+// object parses and takes the object under key; f is complete only if that is.
 func (f *fields) object(key string, read func(*fields)) bool {
 	inner := f.inside(key)
 	if inner == nil {
@@ -202,7 +201,7 @@ func (f *fields) object(key string, read func(*fields)) bool {
 	return true
 }
 
-// take takes a member that was read by other means.
+// take marks a member as taken.
 func (f *fields) take(key string) {
 	if m := f.get(key); m != nil {
 		m.taken = true
@@ -218,8 +217,8 @@ func (f *fields) takeNulls() {
 	}
 }
 
-// objects takes an array of objects apart, the first listEntries of them, and
-// reports whether it was there.
+// objects parses an array of objects, the first listEntries of them, and reports
+// whether it exists.
 func (f *fields) objects(key string, read func(*fields)) bool {
 	m := f.get(key)
 	if m == nil || m.value[0] != '[' {

@@ -21,8 +21,8 @@ import (
 // fileLimit is the largest file read for an agent.
 const fileLimit = 16 << 20
 
-// files reads and writes text files of the workspace for the agent. Every path
-// is opened beneath the workspace, so no symbolic link leads out of it.
+// files reads and writes text files of the workspace for the agent. Every path is
+// opened below the workspace, so no symbolic link can lead out of it.
 type files struct {
 	workspace string
 	private   ownfiles.Set
@@ -54,14 +54,14 @@ func (f *files) open(params json.RawMessage) (*os.Root, string, fileRequest, err
 	return root, rel, r, nil
 }
 
-// within returns the path relative to the workspace, by its text alone: os.Root
+// within returns the path relative to the workspace, from its text alone: os.Root
 // checks the links.
 func within(workspace, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return "", invalid("path %q is not absolute", path)
 	}
 	bases := []string{workspace}
-	// An agent may know its workspace by its real name.
+	// An agent may know its workspace by the path with links resolved.
 	if actual, err := filepath.EvalSymlinks(workspace); err == nil && actual != workspace {
 		bases = append(bases, actual)
 	}
@@ -80,7 +80,7 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, err
 	}
 	defer root.Close()
-	// Without blocking: a named pipe may never get a writer.
+	// Open without blocking: a named pipe may never get a writer.
 	file, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fileError(r.Path, err)
@@ -108,7 +108,7 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 	return map[string]string{"content": string(data)}, nil
 }
 
-// write implements fs/write_text_file. A file that exists keeps its mode.
+// write implements fs/write_text_file. An existing file keeps its mode.
 func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 	root, rel, r, err := f.open(params)
 	if err != nil {
@@ -133,8 +133,8 @@ func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 	return struct{}{}, nil
 }
 
-// create opens a file for writing and empties it. The directory it goes into is
-// looked at before anything is made there, the file before it is emptied.
+// create opens a file for writing and truncates it. It checks the directory before
+// it creates anything there, and the file before it truncates it.
 func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
 	if err := f.admitParent(root, rel, path); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
 	return file, nil
 }
 
-// admitParent looks at the nearest directory above rel that exists.
+// admitParent checks the nearest existing directory above rel.
 func (f *files) admitParent(root *os.Root, rel, path string) error {
 	if ownfiles.InGit(rel) {
 		return inGitError(path)
@@ -217,7 +217,7 @@ func inGitError(path string) error {
 }
 
 // fileError maps an error to a code for the agent. os.Root has no sentinel for a
-// path that leads out: an error that is neither absence nor a refused permission
+// path that leads out, so an error that is neither absence nor a refused permission
 // counts as one.
 func fileError(path string, err error) error {
 	switch {
@@ -232,7 +232,7 @@ func fileError(path string, err error) error {
 	return forbidden("%s: %v", path, err)
 }
 
-// lineRange cuts out limit lines beginning at line, which counts from 1.
+// lineRange returns limit lines from line on, which counts from 1.
 func lineRange(data []byte, line, limit *int) []byte {
 	if line != nil {
 		for range *line - 1 {

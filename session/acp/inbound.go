@@ -19,12 +19,12 @@ type request struct {
 	ticket uint64
 	method string
 	params json.RawMessage
-	// question is set when a person answers; the SDK has no part in that.
+	// question is set if a person answers; the SDK is not involved then.
 	question *question
 }
 
 // question is a request that a person answers, however long that takes. The answer
-// is written as it is given, so it stays before the next message.
+// is written at once, so it precedes the next message.
 type question struct {
 	id      string          // the permission_id
 	request json.RawMessage // the request's id on the wire
@@ -36,12 +36,12 @@ func (q *question) response(result json.RawMessage) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", q.request, result)
 }
 
-// dropped is the line that confirms that the agent withdrew the question.
+// dropped is the response that confirms that the agent withdrew the question.
 func (q *question) dropped() []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Request cancelled"}}`+"\n", q.request, codeCancelled)
 }
 
-// inbound knows the requests the agent has open.
+// inbound holds the open requests of the agent.
 type inbound struct {
 	// set at construction
 	prefix       string // makes permission ids unique in the session
@@ -51,7 +51,7 @@ type inbound struct {
 	mu        sync.Mutex
 	tickets   uint64               // guarded by mu
 	asked     int                  // guarded by mu
-	flooded   bool                 // guarded by mu: a refusal was said since the last question was kept
+	flooded   bool                 // guarded by mu: a refusal was recorded since the last accepted question
 	requests  map[uint64]*request  // guarded by mu: by ticket
 	questions map[string]*question // guarded by mu: by permission id
 }
@@ -63,9 +63,9 @@ func newInbound(prefix string, l Limits) *inbound {
 	}
 }
 
-// refusal is a request the agent may not have open as well.
+// refusal is a request that exceeds the limits.
 type refusal struct {
-	// payload says so in the log. It is nil for all but the first refusal of a
+	// payload records the refusal. It is nil for all but the first refusal of a
 	// flood: an agent must not fill the disk with requests that are never shown.
 	payload event.Payload
 	answer  string // the response's body
@@ -76,8 +76,8 @@ func (r *refusal) line(id json.RawMessage) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", id, r.answer)
 }
 
-// add keeps a request, or says why not. The request is returned either way; a
-// question that was refused has no id.
+// add keeps a request, or refuses it. It returns the request in either case; a
+// refused question has no id.
 func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage) (*request, *refusal) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -115,8 +115,7 @@ func body(form bool) string {
 	return `"result":{"outcome":{"outcome":"cancelled"}}`
 }
 
-// flood says that questions are refused, once until one is kept again. The
-// caller holds mu.
+// flood records, once per flood, that questions are refused. The caller holds mu.
 func (i *inbound) flood() event.Payload {
 	if i.flooded {
 		return nil
@@ -128,7 +127,7 @@ func (i *inbound) flood() event.Payload {
 	}
 }
 
-// unaskable says why a question cannot be put to a person, or nil.
+// unaskable returns why a question cannot be shown to a person, or nil.
 func unaskable(form bool, params json.RawMessage) event.Payload {
 	if !form && !answerable(params) {
 		return event.Error{
@@ -139,22 +138,22 @@ func unaskable(form bool, params json.RawMessage) event.Payload {
 	return nil
 }
 
-// get returns the request behind a ticket.
+// get returns the request of a ticket.
 func (i *inbound) get(ticket uint64) *request {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.requests[ticket]
 }
 
-// done forgets an answered request.
+// done removes an answered request.
 func (i *inbound) done(r *request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.requests, r.ticket)
 }
 
-// settle takes an open request out of the table, or returns nil. Its caller answers
-// the request.
+// settle removes an open request and returns it, or nil. The caller answers the
+// request.
 func (i *inbound) settle(id string) *question {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -163,7 +162,7 @@ func (i *inbound) settle(id string) *question {
 	return q
 }
 
-// withdraw takes the open question with that request id off the table.
+// withdraw removes the open question with that request id.
 func (i *inbound) withdraw(request json.RawMessage) *question {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -177,7 +176,7 @@ func (i *inbound) withdraw(request json.RawMessage) *question {
 	return nil
 }
 
-// takeAll takes every open question off the table.
+// takeAll removes and returns every open question.
 func (i *inbound) takeAll() []*question {
 	i.mu.Lock()
 	defer i.mu.Unlock()

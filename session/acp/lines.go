@@ -15,7 +15,7 @@ const (
 	batchLines = 512
 )
 
-// errLineTooLong says that the agent's line outgrew the cap.
+// errLineTooLong means that the agent's line exceeds the limit.
 var errLineTooLong = errors.New("line longer than the cap")
 
 // lineReader splits an agent's output into lines.
@@ -29,9 +29,9 @@ func newLineReader(r io.Reader, maxLine int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, readAhead), cap: maxLine}
 }
 
-// next returns the next line without its end, in memory of its own. The last
+// next returns the next line without its end, in newly allocated memory. The last
 // line may lack its newline; it is returned with a nil error, and io.EOF comes
-// next. A line over the cap is errLineTooLong and ends the stream.
+// next. A line over the limit is errLineTooLong and ends the stream.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	for {
@@ -52,16 +52,16 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// batch returns at least one line, and with it those that are already complete
-// in the buffer. It never waits for a second one. An error comes with the lines
-// before it. The slice is used again by the next call, the lines are not.
+// batch returns at least one line, and the others that are already complete in the
+// buffer. It never waits for a second one. An error comes with the lines before it.
+// The next call reuses the slice, but not the lines.
 func (l *lineReader) batch() ([][]byte, error) {
 	line, err := l.next()
 	if err != nil {
 		return nil, err
 	}
 	l.lines = append(l.lines[:0], line)
-	// One copy for all: the session is given parts of it.
+	// One copy for all: the session retains parts of it.
 	ready, _ := l.r.Peek(l.r.Buffered())
 	ready = bytes.Clone(ready[:bytes.LastIndexByte(ready, '\n')+1])
 	taken := 0

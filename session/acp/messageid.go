@@ -11,9 +11,9 @@ const (
 	chunkThought
 )
 
-// messageIDs gives chunks without an id one: those of one kind in a row make
-// one message. Synthesised ids are unique in the session, not only in this run
-// of the agent. It belongs to the reader.
+// messageIDs assigns ids to chunks without one: consecutive chunks of one kind form
+// a message. The ids are unique in the session, not only in this run of the agent.
+// It belongs to the reader.
 type messageIDs struct {
 	prefix  string
 	n       int
@@ -21,7 +21,7 @@ type messageIDs struct {
 	current string // the id of the run
 }
 
-// id returns the chunk's own id, or the one of the run it belongs to.
+// id returns the chunk's own id, or the one of its run.
 func (m *messageIDs) id(kind chunkKind, own string) string {
 	if own != "" {
 		m.run = chunkNone

@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// noiseBurst lines that are no messages are reported one by one; after
-	// that, one report per noiseInterval says how many there were.
+	// The first noiseBurst invalid lines are reported one by one. After that, one
+	// report per noiseInterval has their number.
 	noiseBurst    = 5
 	noiseInterval = 10 * time.Second
-	// noiseShown is how much of such a line is shown.
+	// noiseShown is how much of an invalid line is shown.
 	noiseShown = 200
-	// noiseRead is how much of it is looked through for secrets.
+	// noiseRead is how much of it is searched for secrets.
 	noiseRead = 64 << 10
 )
 
-// noise reports lines on stdout that are no messages, at a bounded rate. It
-// belongs to the reader.
+// noise reports invalid lines on stdout at a limited rate. It belongs to the
+// reader.
 type noise struct {
 	clock   Clock
 	secrets []string
@@ -37,7 +37,7 @@ func (n *noise) skipped(line []byte, why string) []event.Payload {
 	}
 	n.shown++
 	n.last = now
-	// Redaction comes before cutting: half a secret would not be recognised.
+	// Redact before cutting: half a secret would not be recognised.
 	shown := []byte(redact(string(line[:min(len(line), noiseRead)]), n.secrets))
 	shown = shown[:min(len(shown), noiseShown)]
 	return append(n.end(), event.Error{
@@ -47,7 +47,7 @@ func (n *noise) skipped(line []byte, why string) []event.Payload {
 	})
 }
 
-// end reports the lines that were not reported yet.
+// end reports the remaining invalid lines.
 func (n *noise) end() []event.Payload {
 	if n.hidden == 0 {
 		return nil

@@ -9,25 +9,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// objects takes JSON apart. It validates each byte once, decodes no value and
-// builds no map: a member is a name and a part of the line. Objects under the
-// names of nested are taken apart in the same pass, others when fields.object
-// asks for them. The zero value is ready. It belongs to the reader.
+// objects parses JSON. It validates each byte once, decodes no value and builds no
+// map: a member is a name and a part of the line. Objects under the names of nested
+// are parsed in the same pass, others when fields.object asks for them. The zero
+// value is ready. It belongs to the reader.
 type objects struct {
 	dec jsontext.Decoder
 	in  bytes.Buffer
 	// src is the source of dec.
 	src []byte
-	// members holds those of all objects of the current line; a member is named
-	// by its place in it.
+	// members holds the members of all objects of the current line. A member is
+	// identified by its index.
 	members []member
-	// fields holds those that were made of the current line.
+	// fields holds the fields made from the current line.
 	fields   []fields
 	template template
-	// unquoted is room for a string without its escapes.
+	// unquoted is a buffer for a string without its escapes.
 	unquoted []byte
-	// words are short strings that were read before, each in the place of its hash: an
-	// agent says the same ids and kinds on each line. They are allocated once.
+	// words caches short strings by their hash, because an agent repeats ids and
+	// kinds on each line. They are allocated once.
 	words []string
 }
 
@@ -35,16 +35,16 @@ type objects struct {
 type member struct {
 	name  []byte // unquoted; nil of an element
 	value []byte
-	at    int // where the value begins in what was parsed
+	at    int // where the value begins in the parsed text
 	size  int // of the value
 	taken bool
-	next  int // the next one of the same object; none if 0
-	inner int // the first one of the value, where that was taken apart; none if 0
+	next  int // next member of the same object; 0 if none
+	inner int // first member of the value, if that was parsed; 0 if none
 	apart bool
 }
 
-// nested reports whether the object under a name is taken apart with the one
-// around it. These are the names on the way from a line to an agent's words.
+// nested reports whether the object under a name is parsed together with its
+// parent. These are the names on the path from a line to an agent's text.
 func nested(name []byte) bool {
 	switch string(name) {
 	case "params", "update", "content", "_meta", "terminal_output", "terminal_exit":
@@ -54,7 +54,7 @@ func nested(name []byte) bool {
 }
 
 // reset begins to read src. It accepts the same input as encoding/json: of members
-// with one name the last counts, and half a surrogate pair is a replacement
+// with the same name the last counts, and half a surrogate pair is a replacement
 // character.
 func (o *objects) reset(src []byte) {
 	o.in = *bytes.NewBuffer(src)
@@ -67,7 +67,7 @@ const mostMembers = 1 << 10
 
 var errNoObject = errors.New("not a JSON object")
 
-// line forgets the line before, and validates this one and takes it apart.
+// line drops the previous line, and validates and parses this one.
 func (o *objects) line(text []byte) (*fields, error) {
 	clear(o.members) // they point into the line
 	o.members = o.members[:0]
@@ -87,7 +87,7 @@ func (o *objects) line(text []byte) (*fields, error) {
 	return f, err
 }
 
-// parse validates text, which must be an object, and takes it apart.
+// parse validates and parses text, which must be an object.
 func (o *objects) parse(text []byte) (*fields, error) {
 	if len(o.members) == 0 {
 		o.members = append(o.members, member{}) // 0 is none
@@ -108,7 +108,7 @@ func (o *objects) parse(text []byte) (*fields, error) {
 
 func (o *objects) made(first int) *fields {
 	o.fields = append(o.fields, fields{in: o, first: first})
-	return &o.fields[len(o.fields)-1] // stays where it is when o.fields grows elsewhere
+	return &o.fields[len(o.fields)-1] // it stays there when o.fields is reallocated
 }
 
 // object reads an object and returns its first member.
@@ -123,7 +123,7 @@ func (o *objects) object() (first int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if at := known.find(first, m.name); at != 0 { // the last of a name counts
+		if at := known.find(first, m.name); at != 0 { // the last member of a name counts
 			o.members[at].taken = true
 		}
 		o.members = append(o.members, m)
@@ -154,13 +154,13 @@ func (o *objects) member() (m member, err error) {
 	return m, err
 }
 
-// take gives a member the value that was read just now.
+// take sets the value of a member to the one just read.
 func (o *objects) take(m *member, value []byte) {
 	m.value, m.size = value, len(value)
 	m.at = int(o.dec.InputOffset()) - len(value)
 }
 
-// inside takes the object that the value of m is apart.
+// inside parses the object that is m's value.
 func (o *objects) inside(m *member) (err error) {
 	from := o.dec.InputOffset() // before the colon, or the comma of an array
 	m.inner, err = o.object()
@@ -170,7 +170,7 @@ func (o *objects) inside(m *member) (err error) {
 	return err
 }
 
-// last is the part of src that value, which was read just now, is a copy of.
+// last returns the part of src that value, which was just read, is a copy of.
 func (o *objects) last(value []byte) []byte {
 	end := int(o.dec.InputOffset())
 	return o.src[end-len(value) : end : end]
@@ -184,8 +184,8 @@ func (o *objects) unquote(quoted []byte) []byte {
 	return name
 }
 
-// elements takes a valid array apart, and the objects in it. It returns the
-// first element; 0 is none.
+// elements parses a valid array and the objects in it. It returns the first
+// element; 0 if none.
 func (o *objects) elements(array []byte) (first int) {
 	o.reset(array)
 	_, err := o.dec.ReadToken()
@@ -218,10 +218,10 @@ func (o *objects) apart(m *member) *fields {
 	return f
 }
 
-// fewNames is up to how many members of an object are compared one by one.
+// fewNames is the number of members up to which an object is searched linearly.
 const fewNames = 16
 
-// names finds the member of an object that has a name, while it is read.
+// names finds the member of an object by name while the object is read.
 type names struct {
 	in    *objects
 	n     int
@@ -236,7 +236,7 @@ func (n *names) find(first int, name []byte) int {
 	return n.in.find(first, string(name))
 }
 
-// add takes the member at the end of the object that begins with first.
+// add adds the last member to the object that begins with first.
 func (n *names) add(first, at int) {
 	switch n.n++; {
 	case n.n < fewNames:
@@ -262,7 +262,7 @@ func (o *objects) find(first int, name string) int {
 	return 0
 }
 
-// textOf decodes a JSON string. exact is false where half a surrogate pair was
+// textOf decodes a JSON string. exact is false if half a surrogate pair was
 // replaced.
 func (o *objects) textOf(quoted []byte) (text string, exact bool) {
 	if bytes.IndexByte(quoted, '\\') < 0 {
@@ -280,8 +280,8 @@ func (o *objects) textOf(quoted []byte) (text string, exact bool) {
 	return text, exact
 }
 
-// unescape puts a valid string without its escapes into unquoted. It reports false for
-// a string with an escape of four digits.
+// unescape decodes a valid string into unquoted. It returns false for a string with
+// a \u escape.
 func (o *objects) unescape(said []byte) bool {
 	o.unquoted = o.unquoted[:0]
 	for {
@@ -316,7 +316,7 @@ const (
 	mostUnquoted = 64 << 10
 )
 
-// word is textOf for a string that is likely to come again.
+// word is textOf for a string that probably repeats.
 func (o *objects) word(quoted []byte) (text string, exact bool) {
 	if len(quoted) > wordBytes || bytes.IndexByte(quoted, '\\') >= 0 {
 		return o.textOf(quoted)

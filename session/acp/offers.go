@@ -16,18 +16,19 @@ type offers struct {
 	auth                              []AuthMethod
 }
 
-// AuthMethod is a way to log in to the agent's provider.
+// AuthMethod is a login method of the agent.
 type AuthMethod struct {
 	ID          string
 	Name        string
 	Description string
 	// Command is the command that a person runs in a terminal to log in, with the
-	// variables it needs; the agent is then started anew, and not asked to log in.
-	// Nil when the login is a request to the agent, or is in the description.
+	// variables it needs. The agent is then restarted, and gets no authenticate
+	// request. Nil if the login is a request to the agent, or if the description
+	// explains it.
 	Command []string
 }
 
-// AuthError says that the agent wants a login before it works.
+// AuthError means that the agent requires a login.
 type AuthError struct {
 	Methods []AuthMethod
 	Err     error
@@ -54,15 +55,15 @@ func (e *AuthError) Error() string {
 // Unwrap returns the agent's own error.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-// readOffers reads an agent's answer to initialize. command is how the agent
-// was started.
+// readOffers reads an agent's response to initialize. command is how the agent was
+// started.
 func readOffers(hello json.RawMessage, command []string) (offers, error) {
 	var h struct {
 		ProtocolVersion   int `json:"protocolVersion"`
 		AgentCapabilities struct {
 			LoadSession        bool                       `json:"loadSession"`
 			PromptCapabilities map[string]json.RawMessage `json:"promptCapabilities"`
-			// An empty object says yes.
+			// An empty object means yes.
 			SessionCapabilities map[string]json.RawMessage `json:"sessionCapabilities"`
 		} `json:"agentCapabilities"`
 		AuthMethods []json.RawMessage `json:"authMethods"`
@@ -105,7 +106,7 @@ func authMethods(list []json.RawMessage, command []string) []AuthMethod {
 			continue
 		}
 		method := AuthMethod{ID: m.ID, Name: m.Name, Description: m.Description}
-		if t := m.Meta.Terminal; t.Command != "" { // as agents said it before the protocol had a way
+		if t := m.Meta.Terminal; t.Command != "" { // used by agents before the protocol had a field for it
 			method.Command = inTerminal(t.Env, []string{t.Command}, t.Args)
 		} else if m.Type == "terminal" {
 			method.Command = inTerminal(m.Env, command, m.Args)
@@ -115,7 +116,7 @@ func authMethods(list []json.RawMessage, command []string) []AuthMethod {
 	return methods
 }
 
-// inTerminal is a command as a person can type it.
+// inTerminal returns a command as a person can type it.
 func inTerminal(env map[string]string, command, more []string) []string {
 	var words []string
 	if len(env) > 0 {
@@ -127,7 +128,7 @@ func inTerminal(env map[string]string, command, more []string) []string {
 	return slices.Concat(words, command, more)
 }
 
-// continuing lists the ways to go on with an earlier session, best first.
+// continuing lists the ways to continue an earlier session, best first.
 func (o offers) continuing() []string {
 	var methods []string
 	if o.resume {
@@ -139,7 +140,7 @@ func (o offers) continuing() []string {
 	return methods
 }
 
-// explain adds the command to run where the agent wants a login.
+// explain adds the login command to an error if the agent requires a login.
 func (o offers) explain(err error) error {
 	var refused *RequestError
 	if errors.As(err, &refused) && refused.Code == codeAuthRequired {

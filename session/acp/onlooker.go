@@ -12,15 +12,15 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Onlooker turns the traffic between another client and its agent into events, by
-// the same conversion as for the hub's own agents. It follows one session of the
-// agent at a time, the one begun last; messages of other sessions become notes. It
-// belongs to one goroutine.
+// Onlooker converts the traffic between another client and its agent to events, in
+// the same way as for the hub's own agents. It follows one session of the agent at
+// a time, the last one begun. Messages of other sessions become notes. It is not
+// safe for concurrent use.
 type Onlooker struct {
 	tap    tap
 	actor  string
 	prefix string
-	// sent are the client's requests by id, asked the agent's.
+	// sent are the client's requests by id, asked are the agent's.
 	sent  map[string]*call
 	asked map[string]*request
 	// turn is the prompt_id of the open turn; empty without one.
@@ -30,28 +30,28 @@ type Onlooker struct {
 	questions int
 }
 
-// NewOnlooker returns an onlooker for an agent of that name. The client's own
-// actions have actor as their actor.
+// NewOnlooker returns an onlooker for an agent of that name. actor is the actor of
+// the client's actions.
 func NewOnlooker(agent, actor string) *Onlooker {
 	id := make([]byte, 6)
 	rand.Read(id)
 	o := &Onlooker{actor: actor, prefix: hex.EncodeToString(id), sent: map[string]*call{}, asked: map[string]*request{}}
 	o.tap.noise = &noise{clock: systemClock{}}
 	o.tap.stream = &stream{
-		// Files and terminals are the client's to serve, and not told as notes.
+		// The client serves files and terminals, so these requests are no notes.
 		cfg: Config{Name: agent, Files: true, Terminals: true}, settled: func(string) {},
 		convert: converter{messages: messageIDs{prefix: "m" + o.prefix}},
 	}
 	return o
 }
 
-// name makes an id that is unique in the session.
+// name returns an id that is unique in the session.
 func (o *Onlooker) name(kind string, n *int) string {
 	*n++
 	return kind + o.prefix + "-" + strconv.Itoa(*n)
 }
 
-// FromClient takes a line of the client.
+// FromClient handles a line of the client.
 func (o *Onlooker) FromClient(line []byte) []event.Payload {
 	m, params, ok := o.apart(line)
 	switch {
@@ -67,7 +67,7 @@ func (o *Onlooker) FromClient(line []byte) []event.Payload {
 	return nil
 }
 
-// request keeps the client's request, so that the answer is understood.
+// request keeps the client's request, to interpret the response.
 func (o *Onlooker) request(m message, params *fields) []event.Payload {
 	c := &call{method: m.Method}
 	o.sent[requestKey(m.ID)] = c
@@ -83,7 +83,7 @@ func (o *Onlooker) request(m message, params *fields) []event.Payload {
 			event.TurnStart{PromptID: o.turn},
 		}
 	case m.Method == methodPrompt:
-		c.method = "" // of another session of the agent: its end is not this turn's
+		c.method = "" // for another session of the agent, whose end is not the end of this turn
 		return one(event.Note{Method: m.Method, Raw: m.Params})
 	case m.Method == methodSetMode:
 		params.text("modeId", &c.about)
@@ -120,7 +120,7 @@ func promptText(params json.RawMessage) string {
 	return strings.Join(parts, "\n")
 }
 
-// answered takes the client's answer to a request of the agent.
+// answered handles the client's response to a request of the agent.
 func (o *Onlooker) answered(m message) []event.Payload {
 	key := requestKey(m.ID)
 	r := o.asked[key]
@@ -158,7 +158,8 @@ func (o *Onlooker) outcome(q *question, m message) event.PermissionOutcome {
 	return p
 }
 
-// fileServed is the event of a file that the client read or wrote for the agent.
+// fileServed returns the event of a file that the client read or wrote for the
+// agent.
 func fileServed(r *request, result json.RawMessage) []event.Payload {
 	var asked struct{ Path, Content string }
 	var got struct{ Content string }
@@ -174,7 +175,7 @@ func fileServed(r *request, result json.RawMessage) []event.Payload {
 	return nil
 }
 
-// FromAgent takes a line of the agent.
+// FromAgent handles a line of the agent.
 func (o *Onlooker) FromAgent(line []byte) []event.Payload {
 	var e effect
 	m, params, ok := o.apart(line)
@@ -198,7 +199,7 @@ func (o *Onlooker) FromAgent(line []byte) []event.Payload {
 	return e.payloads
 }
 
-// response takes the agent's answer to a request of the client.
+// response handles the agent's response to a request of the client.
 func (o *Onlooker) response(m message, e *effect) {
 	key := requestKey(m.ID)
 	c := o.sent[key]
@@ -235,7 +236,7 @@ func (o *Onlooker) End() []event.Payload {
 	return e.payloads
 }
 
-// apart takes a line apart; ok is false for a line that is no message.
+// apart parses a line; ok is false for a line that is no message.
 func (o *Onlooker) apart(line []byte) (m message, params *fields, ok bool) {
 	if !utf8.Valid(line) {
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))

@@ -7,9 +7,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// permission converts a session/request_permission. Some agents announce their
-// tool call only here, so its fields come as an update of the call first. Others
-// name a call they announced and say no more: the session knows its title.
+// permission converts a session/request_permission. Some agents announce their tool
+// call only here, so its fields come first as an update of the call. Others refer
+// to an announced call without more data: the session knows its title.
 func permission(r *request) []event.Payload {
 	p := event.PermissionRequest{PermissionID: r.question.id, Options: []event.PermissionOption{}}
 	f, err := objectFields(r.params)
@@ -21,7 +21,7 @@ func permission(r *request) []event.Payload {
 	f.text("sessionId", &session)
 	f.objects("options", func(option *fields) {
 		var o event.PermissionOption
-		option.text("optionId", &o.OptionID) // whole: it is the answer to the agent
+		option.text("optionId", &o.OptionID) // not shortened: it is the answer to the agent
 		option.label("name", &o.Name)
 		word(option, "kind", &o.Kind)
 		if usable(o.OptionID) && !offered(p.Options, o.OptionID) {
@@ -48,14 +48,13 @@ func permission(r *request) []event.Payload {
 // usable reports whether an option can be offered to a person.
 func usable(optionID string) bool { return optionID != "" && len(optionID) <= labelBytes }
 
-// offered reports whether an option of that id is there: the answer names only
-// the id, so a second one could not be told from the first.
+// offered reports whether an option with that id exists. The answer contains only
+// the id, so a second option with it could not be distinguished.
 func offered(options []event.PermissionOption, id string) bool {
 	return slices.ContainsFunc(options, func(o event.PermissionOption) bool { return o.OptionID == id })
 }
 
-// answerable reports whether a person could answer a session/request_permission
-// at all.
+// answerable reports whether a person could answer a session/request_permission.
 func answerable(params json.RawMessage) bool {
 	var p struct {
 		Options []struct {
@@ -72,14 +71,14 @@ func answerable(params json.RawMessage) bool {
 	})
 }
 
-// The options of a form: the protocol's own words for the answers.
+// The options of a form are the protocol's actions.
 const (
 	optionAccept  = "accept"
 	optionDecline = "decline"
 )
 
-// elicitation converts an elicitation/create: a question with a form, or with
-// a page to visit, goes the way of a permission request.
+// elicitation converts an elicitation/create: a question with a form, or with a
+// page to visit, is handled like a permission request.
 func elicitation(r *request) event.Payload {
 	p := event.PermissionRequest{
 		PermissionID: r.question.id,
@@ -103,7 +102,7 @@ func elicitation(r *request) event.Payload {
 	return p
 }
 
-// answerTo is the result that tells the agent how its question was settled.
+// answerTo is the result that tells the agent the outcome of its question.
 func (q *question) answerTo(o event.PermissionOutcome) json.RawMessage {
 	selected := o.Outcome == event.OutcomeSelected
 	if !q.form {

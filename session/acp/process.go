@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// process is one child in a process group of its own. It dies with the hub
-// where the system can arrange that.
+// process is one child in its own process group. It dies with the hub if the system
+// supports that.
 type process struct {
 	// set at construction
 	cmd    *exec.Cmd
@@ -21,18 +21,18 @@ type process struct {
 	exited chan struct{} // closed once the leader was reaped and its group killed
 
 	mu     sync.Mutex
-	reaped bool // guarded by mu: the group's id may belong to others now
+	reaped bool // guarded by mu: the group's id may be reused by now
 	state  *os.ProcessState
 }
 
 // startProcess starts cmd, whose files must all be *os.File: then only the process
-// itself is waited for, and not the other holders of its pipes.
+// itself is waited for, and not other processes with its pipes.
 func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
 	ownGroup(cmd)
 	p := &process{cmd: cmd, grace: grace, exited: make(chan struct{})}
 	started := make(chan error, 1)
-	// The system ends a child with the thread that forked it, so that thread
-	// must live as long: this goroutine keeps it until the child was reaped.
+	// The system kills the child when the thread that forked it ends. So this
+	// goroutine keeps the thread until the child was reaped.
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -50,8 +50,8 @@ func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
 	return p, nil
 }
 
-// wait reaps the leader. Its group is ended while the leader is still a zombie:
-// until then no other group can have its id.
+// wait reaps the leader. It ends the group while the leader is still a zombie:
+// until then no other group can get its id.
 func (p *process) wait() {
 	waitUnreaped(p.cmd.Process.Pid)
 	p.endGroup()
@@ -62,7 +62,7 @@ func (p *process) wait() {
 	_ = err // the state says the same
 }
 
-// endGroup ends the leader's group: by SIGTERM, and after the grace by SIGKILL.
+// endGroup ends the leader's group with SIGTERM, and after the grace with SIGKILL.
 func (p *process) endGroup() {
 	if othersInGroup(p.pid()) {
 		p.signal(syscall.SIGTERM)
@@ -84,7 +84,7 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// kill ends the group, without the grace for processes that outlive the leader.
+// kill ends the group without grace for processes that outlive the leader.
 func (p *process) kill() { p.signal(syscall.SIGKILL) }
 
 // exit returns how the leader ended: its code, or the signal that ended it.
@@ -115,13 +115,13 @@ func signalName(sig syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(sig))
 }
 
-// pipes are the three pipes of an agent, seen from the hub.
+// pipes are the hub's ends of the three pipes of an agent.
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	child                 []*os.File
 }
 
-// attach makes the pipes and gives cmd its ends.
+// attach creates the pipes and gives cmd its ends.
 func attach(cmd *exec.Cmd) (*pipes, error) {
 	p := &pipes{}
 	inRead, inWrite, err := os.Pipe()
@@ -145,7 +145,7 @@ func attach(cmd *exec.Cmd) (*pipes, error) {
 	return p, nil
 }
 
-// closeChild closes the child's ends, which the child has by now.
+// closeChild closes the child's ends, which the child has inherited by now.
 func (p *pipes) closeChild() {
 	for _, f := range p.child {
 		f.Close()
@@ -162,9 +162,9 @@ func (p *pipes) close() {
 	}
 }
 
-// notRunnable puts a failed start in words for a person.
+// notRunnable describes a failed start for a person.
 func notRunnable(command, workspace string, err error) error {
-	// The system's error names the command also where the folder is missing.
+	// The system's error also names the command if the folder is missing.
 	if _, gone := os.Stat(workspace); errors.Is(gone, fs.ErrNotExist) {
 		return fmt.Errorf("its folder %s does not exist", workspace)
 	}

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup gives the child a group of its own and the death of this process.
+// ownGroup gives the child its own process group, and lets it die with this
+// process.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // becomeSubreaper makes orphans of the agents children of this process, so that
-// they can be found and reaped here. It is a property of the whole process;
-// asking again changes nothing.
+// they can be found and reaped here. It applies to the whole process; repeating it
+// changes nothing.
 func becomeSubreaper() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
@@ -32,7 +33,7 @@ func waitUnreaped(pid int) {
 
 func signalGroup(pgid int, sig syscall.Signal) { _ = syscall.Kill(-pgid, sig) }
 
-// othersInGroup reports whether anything but the leader lives in the group.
+// othersInGroup reports whether another process than the leader lives in the group.
 func othersInGroup(pgid int) bool {
 	for _, p := range processes() {
 		if p.group == pgid && p.pid != pgid && !p.zombie {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup gives the child a group of its own. Nothing here ends it with this
-// process: its closed stdin has to.
+// ownGroup gives the child its own process group. On these systems a child does not
+// die with this process: it must end when its stdin closes.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func becomeSubreaper() error { return nil }

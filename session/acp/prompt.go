@@ -15,14 +15,14 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// attachmentLimit is how much of one attachment goes into a prompt. Larger files
-// are named by their path.
+// attachmentLimit is how much of one attachment is embedded in a prompt. Larger
+// files are linked by their path.
 const attachmentLimit = 16 << 20
 
-// promptBlocks is the prompt as the protocol spells it. Attachments go in the form
-// that the agent announced, while there is space: together they fill half of the
-// write queue, so that a cancel or an answer fits in behind the prompt. Those for
-// which there is none are pointed at.
+// promptBlocks returns the prompt in the protocol's form. Attachments have the form
+// that the agent supports, while there is space: together they fill at most half of
+// the write queue, so that a cancel or an answer fits after the prompt. The others
+// are linked.
 func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentBlock, error) {
 	var blocks []sdk.ContentBlock
 	if account != "" {
@@ -44,7 +44,7 @@ func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentB
 	return blocks, nil
 }
 
-// attachment is one file for the agent, and how much of the room it takes.
+// attachment is one file for the agent, and the space that its block takes.
 func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.ContentBlock, size int, err error) {
 	if a.cfg.OpenBlob == nil {
 		return block, 0, fmt.Errorf("no attachments here")
@@ -72,13 +72,13 @@ func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.
 	return link, 0, nil
 }
 
-// takes reports whether the agent takes files of a kind within a prompt.
+// takes reports whether the agent takes files of a kind in a prompt.
 func (o offers) takes(mediaType string) bool {
 	return o.embedded || o.image && strings.HasPrefix(mediaType, "image/") || o.audio && strings.HasPrefix(mediaType, "audio/")
 }
 
-// embed puts a file's content into a block, and says how many bytes it makes
-// of a line at most.
+// embed puts a file's content into a block, and returns the maximum number of bytes
+// in the line.
 func (o offers) embed(att event.Attachment, data []byte) (block sdk.ContentBlock, size int) {
 	image := strings.HasPrefix(att.MediaType, "image/") && o.image
 	audio := strings.HasPrefix(att.MediaType, "audio/") && o.audio
@@ -109,7 +109,7 @@ func attachmentURI(att event.Attachment) string {
 	return (&url.URL{Scheme: "attachment", Opaque: url.PathEscape(att.Name)}).String()
 }
 
-// quotedLen is how long text is at most as a JSON string: one byte may become
+// quotedLen is the maximum length of text as a JSON string: one byte may become
 // six.
 func quotedLen(text []byte) int {
 	n := 2

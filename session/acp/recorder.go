@@ -9,20 +9,20 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// ErrGone says that the agent has exited or is exiting.
+// ErrGone means that the agent has exited or is exiting.
 var ErrGone = errors.New("agent is gone")
 
-// recorder calls the Sink, for one goroutine at a time. The reader calls it with
-// the agent's lines; others do with events of files, terminals and silence.
+// recorder calls the Sink, one goroutine at a time. The reader calls it with the
+// agent's lines; others call it with events of files, terminals and silence.
 type recorder struct {
 	// set at construction
 	ctx  context.Context
 	sink Sink
-	// turn is held during a call. Capacity 1. It is no mutex: a call may block
-	// for as long as the disk is full.
+	// turn is held during a call. Capacity 1. It is not a mutex, because a call may
+	// block as long as the disk is full.
 	turn chan struct{}
 
-	ended  bool  // owned by the holder of turn: nothing more is taken
+	ended  bool  // owned by the holder of turn: no more is accepted
 	failed error // owned by the holder of turn: the sink's first error
 }
 
@@ -30,8 +30,8 @@ func newRecorder(ctx context.Context, sink Sink) *recorder {
 	return &recorder{ctx: ctx, sink: sink, turn: make(chan struct{}, 1)}
 }
 
-// put records payloads, in order, and returns once they are kept. ErrGone says
-// that the last recording was made.
+// put records payloads, in order, and returns once they are recorded. ErrGone means
+// that the exit was already recorded.
 func (r *recorder) put(payloads ...event.Payload) error {
 	r.turn <- struct{}{}
 	defer func() { <-r.turn }()
@@ -44,9 +44,8 @@ func (r *recorder) put(payloads ...event.Payload) error {
 	return r.call(payloads)
 }
 
-// finish makes the last recording. It is offered even to a sink that failed: the
-// failure may have been that of one payload, and every agent's stream ends in an
-// exit.
+// finish makes the last recording. It calls even a sink that failed: the failure
+// may have concerned one payload, and every agent's stream ends in an exit.
 func (r *recorder) finish(payloads ...event.Payload) error {
 	r.turn <- struct{}{}
 	defer func() { <-r.turn }()

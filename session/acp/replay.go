@@ -9,9 +9,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Known is the log's history of the agent session to load.
+// Known is the history of the agent session to load, from the log.
 type Known struct {
-	// Prompts are the prompts this agent session was given, in order.
+	// Prompts are the prompts that this agent session got, in order.
 	Prompts []KnownPrompt
 	// ToolCalls are the ids of its tool calls, each once.
 	ToolCalls []string
@@ -20,17 +20,17 @@ type Known struct {
 // KnownPrompt is a prompt the log holds.
 type KnownPrompt struct {
 	Text string
-	// Wrapped says that the agent was given more than this: an account of
-	// earlier turns, attachments, the rest of a text that is too long for the
-	// log. It may repeat all that, in words of its own.
+	// Wrapped means that the agent got more than this text: a summary of earlier
+	// turns, attachments, the rest of a text that is too long for the log. Its
+	// replay may contain all that.
 	Wrapped bool
-	// Cut says that its turn was cancelled or interrupted. Some agents remember
-	// that as if a person had said so.
+	// Cut means that its turn was cancelled or interrupted. Some agents replay that
+	// like a message of the user.
 	Cut bool
 }
 
-// is reports whether an agent's memory of a prompt is this one. Agents trim
-// prompts: spaces around them do not count.
+// is reports whether a replayed prompt is this one. Agents trim prompts, so
+// surrounding spaces do not count.
 func (p KnownPrompt) is(remembered string) bool {
 	text := strings.TrimSpace(p.Text)
 	remembered = strings.TrimSpace(remembered)
@@ -43,20 +43,19 @@ func (p KnownPrompt) is(remembered string) bool {
 	return remembered == text
 }
 
-// replay takes the history an agent repeats while it loads a session. The log has
-// that history already: nothing of it is recorded again, but differences from it
-// are noted.
+// replay takes the history that an agent repeats while it loads a session. The log
+// already has that history: it is not recorded again, but differences are noted.
 type replay struct {
 	prompts []string
-	open    bool   // the last thing said was a user chunk
+	open    bool   // the last update was a user chunk
 	message string // and its message id, if it had one
 	tools   []string
 	seen    map[string]bool // tools, as a set
 	chunks  int
 }
 
-// take takes an update that is history, and leaves those that say how things
-// are now: commands, modes, options, usage, titles.
+// take takes an update that is history. It leaves updates of the present state:
+// commands, modes, options, usage, titles.
 func (r *replay) take(update json.RawMessage) bool {
 	var u struct {
 		Kind       string          `json:"sessionUpdate"`
@@ -98,7 +97,7 @@ func (r *replay) take(update json.RawMessage) bool {
 	return true
 }
 
-// verdict compares the replay with the log. No difference is no event.
+// verdict compares the replay with the log. Without a difference there is no event.
 func (r *replay) verdict(known *Known) []event.Payload {
 	if known == nil {
 		return nil
@@ -124,13 +123,13 @@ func (r *replay) verdict(known *Known) []event.Payload {
 	})
 }
 
-// compare returns the prompts that only the agent remembers, and those that only
-// the log does. One prompt stands for one, however often the same was asked.
+// compare returns the prompts that only the agent has, and those that only the log
+// has. Each prompt matches one, even if the same was asked several times.
 func (k *Known) compare(remembered []string) (extra, missing []string) {
 	extra, missing = []string{}, []string{}
 	found := make([]bool, len(k.Prompts))
-	next := 0    // all before it are found
-	cut := false // the prompt before was, so this may be the agent's word on it
+	next := 0    // all before it are matched
+	cut := false // the previous prompt was cut off, so this may be the agent's message about it
 	for _, text := range remembered {
 		at := next
 		for at < len(found) && (found[at] || !k.Prompts[at].is(text)) {

@@ -11,8 +11,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// served are the methods that the hub serves to the agent, where the config turned
-// them on.
+// served are the methods that the hub serves to the agent if the config allows it.
 type served struct {
 	files     *files
 	terminals *terminals
@@ -27,7 +26,7 @@ func newServed(cfg Config, id string, record func(...event.Payload) error) serve
 	}
 }
 
-// serves reports whether the hub itself serves the method.
+// serves reports whether the hub serves the method.
 func (c Config) serves(method string) bool {
 	switch method {
 	case sdk.ClientMethodFsReadTextFile, sdk.ClientMethodFsWriteTextFile:
@@ -58,8 +57,8 @@ func (s served) handler(method string) handler {
 	}
 }
 
-// serve answers one request of the agent. The SDK runs it in a goroutine of its
-// own, with the number under which the tap kept the request.
+// serve answers one request of the agent. The SDK runs it in a goroutine, with the
+// number under which the tap kept the request.
 func (a *Agent) serve(ctx context.Context, _ string, params json.RawMessage) (any, *sdk.RequestError) {
 	if !a.tasks.enter() {
 		return nil, sdk.NewInternalError(nil)
@@ -87,17 +86,17 @@ func (a *Agent) serve(ctx context.Context, _ string, params json.RawMessage) (an
 	}
 	if refused.forbidden {
 		a.cfg.Logger.Warn("agent was refused", "method", r.method, "err", err)
-		_ = a.rec.put(event.Error{ // a sink that failed ends the agent by itself
+		_ = a.rec.put(event.Error{ // a failed sink ends the agent
 			Code: "forbidden", Message: fmt.Sprintf("The agent's %s was refused: %v.", r.method, err),
 		})
 	}
 	return nil, &sdk.RequestError{Code: refused.code, Message: err.Error()}
 }
 
-// refusedError is a request that is the agent's fault.
+// refusedError is the error of a request that is the agent's fault.
 type refusedError struct {
 	code      int
-	forbidden bool // a person should know of it
+	forbidden bool // reported to people
 	err       error
 }
 
@@ -116,7 +115,7 @@ func notFound(format string, args ...any) error {
 	return &refusedError{code: codeNotFound, err: fmt.Errorf(format, args...)}
 }
 
-// newTap joins the tap to the rest of the agent.
+// newTap connects the tap to the rest of the agent.
 func newTap(a *Agent, toSDK io.WriteCloser, messagePrefix string) *tap {
 	return &tap{
 		lines: newLineReader(a.out, a.cfg.Limits.LineBytes), sdk: toSDK, calls: a.calls, inbound: a.inbound,

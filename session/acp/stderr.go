@@ -15,11 +15,11 @@ const (
 	// stderrTail is how much of it an event.AgentExit carries.
 	stderrTail = 8 << 10
 	redacted   = "[redacted]"
-	// shortestSecret is the length from which on a value known as a secret is
-	// redacted: shorter ones are in every other word.
+	// shortestSecret is the length from which a known secret is redacted: shorter
+	// ones occur in ordinary words.
 	shortestSecret = 4
-	// shortestPassed is that of a variable handed on under a name that says
-	// nothing.
+	// shortestPassed is that length for a variable in PassEnv whose name is not
+	// like a secret's.
 	shortestPassed = 8
 )
 
@@ -38,20 +38,20 @@ func (r *stderrRing) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept = append(r.kept, p...)
-	// Trimmed at twice the size, so that most writes copy nothing.
+	// Trim at twice the size, so that most writes copy nothing.
 	if len(r.kept) > 2*stderrKept {
 		r.kept = append(r.kept[:0], r.kept[len(r.kept)-stderrKept:]...)
 	}
 	return len(p), nil
 }
 
-// tail returns the end of stderr for a person: whole lines, valid UTF-8, known
-// secrets and likely ones replaced.
+// tail returns the end of stderr for a person: whole lines, valid UTF-8, with known
+// and probable secrets replaced.
 func (r *stderrRing) tail() string {
 	r.mu.Lock()
 	kept := slices.Clone(r.kept)
 	r.mu.Unlock()
-	// Redaction comes before cutting: half a secret would not be recognised.
+	// Redact before cutting: half a secret would not be recognised.
 	text := redact(string(kept), r.secrets)
 	if len(text) > stderrTail {
 		text = text[len(text)-stderrTail:]
@@ -62,7 +62,7 @@ func (r *stderrRing) tail() string {
 	return validText([]byte(text))
 }
 
-// validText makes bytes of any kind text that can stand in an event.
+// validText converts bytes to text that is valid in an event.
 func validText(data []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -77,9 +77,9 @@ var (
 	privateKey  = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 )
 
-// secrets are the values of the config that nothing the hub writes down may hold:
-// variables with a telling name, of the agent and of its MCP servers, and the
-// headers of the latter. inherit is the hub's own environment.
+// secrets returns the values of the config that the hub must never write: variables
+// with a name like a secret's, of the agent and of its MCP servers, and the
+// servers' headers. inherit is the hub's own environment.
 func (c Config) secrets(inherit []string) []string {
 	var values []string
 	keep := func(value string) {
@@ -100,8 +100,8 @@ func (c Config) secrets(inherit []string) []string {
 		if !ok || !slices.Contains(c.PassEnv, name) {
 			continue
 		}
-		// A variable is handed on for the credential in it, whatever its name is;
-		// where it is a place of something, that is no secret.
+		// A variable is passed for the credential in it, whatever its name is,
+		// unless its value is a path or an address.
 		if secretName.MatchString(name) || len(value) >= shortestPassed && !strings.ContainsAny(value, "/ ") {
 			keep(value)
 		}
@@ -115,7 +115,7 @@ func (c Config) secrets(inherit []string) []string {
 			}
 		}
 	}
-	// The longest first, so that one secret within another leaves no rest.
+	// The longest first, so that a secret within another leaves no rest.
 	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) })
 	return values
 }
@@ -131,8 +131,8 @@ func redact(text string, secrets []string) string {
 	return urlSecret.ReplaceAllString(text, "${1}"+redacted+"@")
 }
 
-// redactJSON replaces known secrets in JSON, and leaves it JSON: likely secrets
-// stay.
+// redactJSON replaces known secrets in JSON and keeps it valid. It does not replace
+// probable secrets.
 func redactJSON(raw json.RawMessage, secrets []string) json.RawMessage {
 	text := string(raw)
 	for _, secret := range secrets {
@@ -140,7 +140,7 @@ func redactJSON(raw json.RawMessage, secrets []string) json.RawMessage {
 		text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], redacted)
 		text = strings.ReplaceAll(text, secret, redacted)
 	}
-	if !json.Valid([]byte(text)) { // a secret of digits, or of JSON's own signs
+	if !json.Valid([]byte(text)) { // a secret of digits, or of JSON syntax
 		return mustJSON(redacted)
 	}
 	return json.RawMessage(text)

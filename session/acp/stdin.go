@@ -15,14 +15,14 @@ const writePiece = 64 << 10
 
 var errStdinFull = errors.New("too much is waiting for the agent to read it")
 
-// stdin writes to the agent from a goroutine of its own, so that an agent that
-// stops reading blocks no writer. Writers only queue.
+// stdin writes to the agent in its own goroutine, so that an agent that stops
+// reading blocks no writer. Writers only queue.
 type stdin struct {
 	// set at construction
 	pipe  *os.File
 	stuck time.Duration
 	limit int
-	// sent is told of every message before it can reach the agent.
+	// sent is called with every message before it can reach the agent.
 	sent func(message []byte)
 
 	mu      sync.Mutex
@@ -30,7 +30,7 @@ type stdin struct {
 	queue   [][]byte // guarded by mu
 	waiting int      // guarded by mu: bytes in queue and in flight
 	closing bool     // guarded by mu: close once the queue is written
-	dead    error    // guarded by mu: nothing is written any more
+	dead    error    // guarded by mu: no more is written
 }
 
 func newStdin(pipe *os.File, stuck time.Duration, limit int, sent func([]byte)) *stdin {
@@ -39,7 +39,7 @@ func newStdin(pipe *os.File, stuck time.Duration, limit int, sent func([]byte)) 
 	return s
 }
 
-// Write queues one whole message. It never blocks and keeps nothing of p.
+// Write queues one whole message. It never blocks and does not retain p.
 func (s *stdin) Write(p []byte) (int, error) {
 	message := append([]byte(nil), p...)
 	s.sent(message)
@@ -59,8 +59,8 @@ func (s *stdin) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// run writes until the pipe is closed or fails. The error says that the agent
-// stopped reading; an agent that closed its end or exited is no error.
+// run writes until the pipe is closed or fails. It returns an error if the agent
+// stopped reading, but not if the agent closed its end or exited.
 func (s *stdin) run() error {
 	err := s.writeQueue()
 	s.mu.Lock()
@@ -125,7 +125,7 @@ func (s *stdin) abandon() {
 	}
 	s.wake.Broadcast()
 	s.mu.Unlock()
-	// Unblocks a write in flight; run closes the pipe.
+	// Unblock a write in flight; run closes the pipe.
 	_ = s.pipe.SetWriteDeadline(time.Unix(1, 0))
 }
 

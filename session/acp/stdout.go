@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// drainLimit is how much is read after the agent exited: more than a pipe holds, so
-// all the agent wrote. It bounds the output of another process with the same pipe.
+// drainLimit is how much is read after the agent exited. It is more than a pipe
+// holds, so it covers all of the agent's output, and it limits the output of
+// another process with the same pipe.
 const drainLimit = 1 << 20
 
 // outPipe is the read end of an agent's stdout or stderr. It ends at EOF, or after
-// the agent exited and the pipe's contents were read: a grandchild that keeps the
-// other end open does not keep the reader.
+// the agent exited and the pipe was read: a grandchild that keeps the other end
+// open does not block the reader.
 type outPipe struct {
 	pipe *os.File
 	idle time.Duration
@@ -38,12 +39,12 @@ func (o *outPipe) Read(p []byte) (int, error) {
 		if drained {
 			return n, io.EOF
 		}
-		// exit woke us: once more, now waiting only a moment.
+		// exit interrupted the wait: read once more with a short wait.
 	}
 }
 
-// arm sets the deadline of the next read. drained says that the agent had
-// exited by then, so that a timeout means the end.
+// arm sets the deadline of the next read. drained means that the agent has exited,
+// so that a timeout is the end.
 func (o *outPipe) arm() (drained, done bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -62,7 +63,7 @@ func (o *outPipe) count(n int) {
 	}
 }
 
-// exit says that the agent is gone; it wakes a waiting Read.
+// exit records that the agent has exited, and interrupts a waiting Read.
 func (o *outPipe) exit() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// stopping is why and how an agent ends.
+// stopping says why and how an agent ends.
 type stopping struct {
 	once  sync.Once
 	hurry chan struct{} // closed to skip the polite steps
@@ -43,12 +43,12 @@ func (s *stopping) press() {
 	}
 }
 
-// Stop ends the agent and everything it started: session/cancel if a turn is open,
-// session/close where it is offered, stdin closed, SIGTERM and then SIGKILL to its
-// group, and a sweep for processes that left the group; each with its bound. When
-// ctx ends it goes to SIGKILL at once. It returns when all of it is gone; the error
-// says that something is still there, which only the system's refusal to end a
-// process can cause. The last events may still be on their way then: see Done.
+// Stop ends the agent and everything it started, in steps with time limits:
+// session/cancel if a turn is open, session/close if supported, closing stdin,
+// SIGTERM and then SIGKILL to its group, and a sweep for processes that left the
+// group. When ctx ends it sends SIGKILL at once. It returns when all processes are
+// gone. An error means that a process is still there, which happens only if the
+// system does not end it. The last events may still be coming then: see Done.
 func (a *Agent) Stop(ctx context.Context) error {
 	a.shutdown("stopped", false)
 	select {
@@ -65,7 +65,7 @@ func (a *Agent) Stop(ctx context.Context) error {
 	}
 }
 
-// shutdown begins the stop sequence, for the first reason given. At once skips the
+// shutdown begins the stop sequence. Only the first reason counts. atOnce skips the
 // polite steps.
 func (a *Agent) shutdown(why string, atOnce bool) {
 	if atOnce {
@@ -101,8 +101,8 @@ func (a *Agent) stopSequence() {
 	<-a.proc.exited
 }
 
-// await waits for done, for the process to exit, for d, or for a call that is in a
-// hurry. It reports whether the process exited.
+// await waits for done, for the process to exit, for d, or for a press. It reports
+// whether the process exited.
 func (a *Agent) await(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -120,8 +120,8 @@ func (a *Agent) await(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// cancelTurn ends an open turn the way the protocol asks for, and returns a channel
-// that is closed when the agent settled it.
+// cancelTurn ends an open turn with session/cancel, and returns a channel that is
+// closed when the agent has settled it.
 func (a *Agent) cancelTurn() <-chan struct{} {
 	a.mu.Lock()
 	open := a.turn
@@ -132,13 +132,13 @@ func (a *Agent) cancelTurn() <-chan struct{} {
 	for _, q := range a.inbound.takeAll() {
 		_, _ = a.in.Write(q.response(q.answerTo(event.PermissionOutcome{Outcome: event.OutcomeCancelled})))
 	}
-	_ = a.Cancel() // an agent that cannot be told is killed next
+	_ = a.Cancel() // an unreachable agent is killed next
 	return open.ended
 }
 
-// closeSession asks an agent that is stopped in order, and offers it, to free the
-// session's resources; it can go on with it later. One that does not answer in time
-// is stopped all the same.
+// closeSession sends session/close to an agent that supports it, to free the
+// session's resources. The session can be continued later. If the response does not
+// come in time, the agent is stopped anyway.
 func (a *Agent) closeSession() {
 	a.mu.Lock()
 	able := a.offers.close && a.session != "" && a.turn == nil

@@ -9,10 +9,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// errHeldTooMuch says that the agent kept talking before its session began.
+// errHeldTooMuch means that the agent sent too much output before its session
+// began.
 var errHeldTooMuch = errors.New("too much was said before the session began")
 
-// stream is one agent's output as a session sees it: first its start, then
+// stream is one agent's output as a session gets it: first its start, then
 // everything else in the order of the wire. Output from before the start is held.
 // It belongs to the reader.
 type stream struct {
@@ -23,7 +24,7 @@ type stream struct {
 
 	convert converter
 	replay  replay
-	hello   json.RawMessage // the answer to initialize
+	hello   json.RawMessage // the response to initialize
 	session string          // the agent's own id, once known
 	started bool
 	waiting []held
@@ -34,7 +35,7 @@ type stream struct {
 	known atomic.Pointer[Known]
 }
 
-// held is something said before the session began: an update, or payloads.
+// held is output from before the session began: an update, or payloads.
 type held struct {
 	update   message
 	payloads []event.Payload
@@ -49,8 +50,8 @@ func (s *stream) say(e *effect, p ...event.Payload) {
 	}
 }
 
-// notification records an agent's notification; f is its params, nil where they are
-// no object. replaying says that session/load has not been answered yet.
+// notification records an agent's notification. f is its params, nil if they are no
+// object. replaying means that session/load has not been answered yet.
 func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.bytes += len(m.Params)
 	if m.Method != methodUpdate || f == nil {
@@ -80,7 +81,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.convert.update(e, inner, whole, exact)
 }
 
-// overflow reports that more is held than may be.
+// overflow reports whether too much is held.
 func (s *stream) overflow() error {
 	if !s.started && s.bytes > s.cfg.Limits.HeldBytes {
 		return errHeldTooMuch
@@ -103,7 +104,7 @@ func (s *stream) request(r *request, e *effect) {
 	}
 }
 
-// response records the effect of an answer to one of the hub's requests.
+// response records the effect of a response to one of the hub's requests.
 func (s *stream) response(c *call, got answer, m message, e *effect) {
 	switch {
 	case c.method == methodInitialize && got.err == nil:
@@ -130,13 +131,13 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 		p.By, p.ByID = c.by.Name, c.by.ID
 		s.say(e, p)
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
-		// The agent's end, which follows, says it.
+		// The agent's exit, which follows, reports it.
 	default:
 		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)})
 	}
 }
 
-// saysNothing reports whether a result is only a yes.
+// saysNothing reports whether a result contains no data.
 func saysNothing(result json.RawMessage) bool {
 	f, err := objectFields(result)
 	return isNull(result) || err == nil && f.complete()
@@ -182,7 +183,7 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 	s.release(e)
 }
 
-// ownServers are the MCP servers that an agent says it has of its own.
+// ownServers are the MCP servers that an agent reports as its own.
 func ownServers(result json.RawMessage) []string {
 	var said struct {
 		Meta struct {
@@ -217,7 +218,7 @@ func optionValues(raw json.RawMessage) (model string, values map[string]json.Raw
 	return model, values
 }
 
-// release records the held events: when the session begins, or cannot begin.
+// release records the held events, when the session has begun or has failed to.
 func (s *stream) release(e *effect) {
 	waiting := s.waiting
 	s.waiting, s.started = nil, true
@@ -278,7 +279,7 @@ func agentInfo(hello json.RawMessage) (name, version string) {
 	return name, h.AgentInfo.Version
 }
 
-// startFailure puts the agent's refusal to begin in an event.
+// startFailure returns the event for an agent's refusal to begin.
 func startFailure(err error) event.Error {
 	return event.Error{Code: "agent_start", Message: fmt.Sprintf("The agent did not start: %v.", err)}
 }

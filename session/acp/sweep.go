@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Sweep ends every process an earlier run of this hub left behind: those that carry
-// its marker with another run id, in any process group or session. Call it before
-// any agent starts, so that two agents never edit one tree. It returns how many it
+// Sweep ends every process that an earlier run of this hub left: those with its
+// marker and another run id, in any process group or session. Call it before any
+// agent starts, so that two agents never edit one workspace. It returns how many it
 // ended, and an error if some are still there after 10 s or when ctx ends. Because
-// of the lock on the data directory every other run is an earlier one.
+// of the lock on the data directory, every other run is an earlier one.
 //
-// Only Linux has the means. Elsewhere it returns 0: agents end there when their
-// stdin closes, or not.
+// It works on Linux only. Elsewhere it returns 0: there, agents end when their
+// stdin closes, if they do.
 func Sweep(ctx context.Context, hubID, runID string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -32,9 +32,9 @@ func earlierRun(marker, hubID, runID string) bool {
 	return ok && run != runID
 }
 
-// sweep kills the processes that find lists until it lists none and all killed ones
-// are gone. A killed process may have forked just before, and while it dies it no
-// longer shows its marker.
+// sweep kills the processes that find returns until it returns none and all killed
+// ones are gone. A killed process may have forked just before, and has no readable
+// marker while it dies.
 func sweep(ctx context.Context, find func() []proc) (ended int, err error) {
 	dying := map[processKey]bool{}
 	for {

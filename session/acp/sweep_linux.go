@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// proc is a line of /proc/<pid>/stat, as far as it matters here.
+// proc contains the needed fields of /proc/<pid>/stat.
 type proc struct {
 	pid, parent, group, session int
 	zombie                      bool
@@ -50,7 +50,7 @@ func readProc(pid int) (proc, bool) {
 	if err != nil {
 		return proc{}, false
 	}
-	// The command's name may hold anything, spaces and brackets too.
+	// The command's name may contain anything, including spaces and brackets.
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {
 		return proc{}, false
@@ -78,8 +78,8 @@ func marked(match func(marker string) bool) []proc {
 	return found
 }
 
-// markerOf reads the marker a process was started with. It cannot be read of other
-// users' processes, which the hub did not start.
+// markerOf reads the marker with which a process was started. It fails for
+// processes of other users, which the hub did not start.
 func markerOf(pid int) (string, bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -93,7 +93,7 @@ func markerOf(pid int) (string, bool) {
 	return "", false
 }
 
-// kill ends the process, and never another that got its pid since.
+// kill ends the process, and never another one that got its pid since.
 func (p proc) kill() {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if errors.Is(err, unix.ENOSYS) {
@@ -109,8 +109,7 @@ func (p proc) kill() {
 	}
 }
 
-// gone reports whether the process has ended. One that this process inherited
-// is reaped.
+// gone reports whether the process has ended. It reaps an inherited one.
 func (k processKey) gone() bool {
 	p, ok := readProc(k.pid)
 	if !ok || p.born != k.born {
@@ -122,10 +121,10 @@ func (k processKey) gone() bool {
 	return p.zombie
 }
 
-// reapOrphans reaps dead processes this one inherited as a subreaper. A process
-// that this program started, and waits for, is left alone: it shares this process's
-// session, and either its group or leads one of its own. A process in another
-// session, or in a group that a third one leads, was inherited.
+// reapOrphans reaps dead processes that this one inherited as a subreaper. It
+// leaves processes that this program started and waits for: those are in this
+// process's session, and in its group or leader of their own. A process in another
+// session, or in a group led by a third process, was inherited.
 func reapOrphans() {
 	self := os.Getpid()
 	session, err := unix.Getsid(0)

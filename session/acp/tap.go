@@ -13,11 +13,11 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// tap stands between the agent's stdout and the SDK. It reads every line, in the
-// order of the wire, and gives it to the session; the SDK is only told that a
-// request or a response came, never its contents. So its notification queue, its
-// line limit, its reordering and its lossy types cannot change the recorded events.
-// All fields belong to the reader goroutine except the marked ones.
+// tap sits between the agent's stdout and the SDK. It reads every line in the order
+// of the wire and passes it to the session. The SDK only learns that a request or a
+// response came, never its contents. So the SDK's notification queue, line limit,
+// reordering and lossy types cannot change the recorded events. All fields belong
+// to the reader goroutine except the marked ones.
 type tap struct {
 	// set at construction
 	lines   *lineReader
@@ -33,11 +33,11 @@ type tap struct {
 	// loading is set by Start while session/load runs: messages meanwhile are a
 	// replay.
 	loading atomic.Bool
-	// heard is the unix time in nanoseconds of the last lines, for the watch.
+	// heard is the time of the last lines in Unix nanoseconds, for the watch.
 	heard atomic.Int64
 }
 
-// message is any JSON-RPC message, its values untouched: parts of the line.
+// message is any JSON-RPC message. Its values are unchanged parts of the line.
 type message struct {
 	ID     json.RawMessage // nil where it is absent or null
 	Method string
@@ -48,8 +48,8 @@ type message struct {
 
 var errMethod = errors.New("method is not a string")
 
-// messageOf reads the members of a message. Their names are compared without
-// regard to case, and the last of a name counts, as encoding/json has it.
+// messageOf reads the members of a message. As in encoding/json, names are compared
+// without regard to case, and the last member of a name counts.
 func messageOf(f *fields) (m message, params *member, err error) {
 	for at := f.first; at != 0; at = f.in.members[at].next {
 		switch said := &f.in.members[at]; memberOf(said.name) {
@@ -74,9 +74,9 @@ func messageOf(f *fields) (m message, params *member, err error) {
 	return m, params, err
 }
 
-// memberOf returns the member of a message that a name means, or nothing.
+// memberOf returns the field of a message for a name, or nil.
 func memberOf(name []byte) string {
-	switch string(name) { // as nearly all spell them
+	switch string(name) { // the usual spelling
 	case "jsonrpc":
 		return ""
 	case "method":
@@ -145,13 +145,13 @@ func (t *tap) run(record func(...event.Payload) error) error {
 	}
 }
 
-// line sorts one line.
+// line handles one line.
 func (t *tap) line(line []byte, e *effect) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
 	if !utf8.Valid(line) {
-		// A stray byte must not cost the line: its character is lost either way.
+		// An invalid byte must not cost the line: its character is lost either way.
 		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
 	if line[0] != '{' && bytes.TrimSpace(line)[0] != '{' {
@@ -175,7 +175,7 @@ func (t *tap) line(line []byte, e *effect) {
 	}
 }
 
-// message takes a line apart. params are nil where they are no object.
+// message parses a line. params are nil if they are no object.
 func (t *tap) message(line []byte) (m message, params *fields, err error) {
 	f, err := t.objects.line(line)
 	if err != nil {
@@ -212,7 +212,7 @@ func (t *tap) request(m message, e *effect) {
 	t.passRequest(e, m.ID, r)
 }
 
-// withdrawn records that a question is off. Of another request it tells the
+// withdrawn records that a question is withdrawn. For another request it tells the
 // SDK, which ends its handler.
 func (t *tap) withdrawn(m message, params *fields, e *effect) {
 	var p struct {
@@ -255,7 +255,7 @@ func (t *tap) response(m message, e *effect) {
 }
 
 // passRequest tells the SDK of a request by its number. The write cannot block for
-// long: the SDK's reader only sorts its input.
+// long, because the SDK's reader only sorts its input.
 func (t *tap) passRequest(e *effect, id json.RawMessage, r *request) {
 	stub := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s,"params":%d}`+"\n", id, mustJSON(r.method), r.ticket)
 	e.after(func() { _, _ = t.sdk.Write(stub) })
@@ -267,8 +267,8 @@ func (t *tap) passResponse(e *effect, id json.RawMessage) {
 	e.after(func() { _, _ = t.sdk.Write(stub) })
 }
 
-// requestError is an agent's error, which ends up in the hub's log: agents quote
-// their input.
+// requestError decodes an agent's error. It redacts known secrets, because agents
+// quote their input and the error ends up in the hub's log.
 func (t *tap) requestError(method string, raw json.RawMessage) *RequestError {
 	var e struct {
 		Code    int             `json:"code"`

@@ -2,8 +2,8 @@ package acp
 
 import "sync"
 
-// tasks are goroutines that are waited for together. Unlike a WaitGroup it may
-// be asked to start one while it is waited for; it refuses then.
+// tasks are goroutines that are waited for together. Unlike a WaitGroup, start may
+// be called during the wait; it refuses then.
 type tasks struct {
 	group sync.WaitGroup
 

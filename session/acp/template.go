@@ -2,28 +2,27 @@ package acp
 
 import "bytes"
 
-// template is the last line that was taken apart byte by byte. An agent that streams
-// says the same line again and again with other words in it: such a line is valid
-// where the template is, and only its words have to be validated. A template belongs
-// to its objects.
+// template is the last line that was parsed byte by byte. A streaming agent repeats
+// the same line with other text: such a line is valid if the template is, and only
+// its text must be validated. A template belongs to its objects.
 type template struct {
 	line    []byte   // a copy
 	names   []byte   // of members, one after the other
 	members []member // all but their values
 	first   int      // of the line's own members
-	// from and to are where the words are in line, without the quotes around them. to
-	// is 0 while there is no template.
+	// from and to delimit the text in line, without its quotes. to is 0 while there
+	// is no template.
 	from, to int
 }
 
-// Bounds of a template. A longer line is rare, and a copy of it costs.
+// Limits of a template. Longer lines are rare, and copying one is slow.
 const (
 	templateBytes   = 4 << 10
 	templateMembers = 64
 )
 
-// learn makes a template of a line that was taken apart into members just now. Its own
-// begin with first.
+// learn makes a template of a line that was just parsed into members. Its own begin
+// with first.
 func (t *template) learn(line []byte, members []member, first int) {
 	t.to = 0
 	if len(line) > templateBytes || len(members) > templateMembers {
@@ -49,8 +48,8 @@ func (t *template) learn(line []byte, members []member, first int) {
 	}
 }
 
-// fill appends the members of a line that is the template with other words, and
-// reports whether it is.
+// fill appends the members of a line that equals the template except for its text,
+// and reports whether it does.
 func (t *template) fill(line []byte, members []member) ([]member, bool) {
 	if t.to == 0 || !bytes.HasPrefix(line, t.line[:t.from]) {
 		return members, false
@@ -74,8 +73,8 @@ func (t *template) fill(line []byte, members []member) ([]member, bool) {
 	return members, true
 }
 
-// stringEnd returns where a JSON string ends that text begins with, without its first
-// quote, or -1 where it is not valid.
+// stringEnd returns where a JSON string ends that text begins with, without its
+// first quote, or -1 if it is invalid.
 func stringEnd(text []byte) int {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {

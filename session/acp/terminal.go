@@ -9,12 +9,12 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// terminalKept is how much of a terminal's output is kept for the agent if it
-// names no limit; it is also the most it can name.
+// terminalKept is how much of a terminal's output is kept for the agent if it sets
+// no limit. It is also the maximum limit.
 const terminalKept = 1 << 20
 
-// terminal is one command of the agent. Its output is recorded as it comes, and
-// its end kept for the agent.
+// terminal is one command of the agent. Its output is recorded as it comes, and the
+// end of it is kept for the agent.
 type terminal struct {
 	// set at construction
 	id     string
@@ -60,7 +60,7 @@ func (t *terminal) run() {
 	defer close(t.done)
 	defer t.out.pipe.Close()
 	buffer := make([]byte, 32<<10)
-	held := 0 // bytes of a character that is not whole yet
+	held := 0 // bytes of an incomplete character
 	for {
 		n, err := t.out.Read(buffer[held:])
 		whole := buffer[:held+n]
@@ -90,7 +90,7 @@ func (t *terminal) keep(data []byte) {
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, data...)
 	if over := len(t.kept) - t.limit; over > 0 {
-		// The protocol cuts at the start, and never within a character.
+		// The protocol truncates from the start, and never within a character.
 		for over < len(t.kept) && !utf8.RuneStart(t.kept[over]) {
 			over++
 		}
@@ -125,7 +125,7 @@ func (t *terminal) exitStatus() map[string]any {
 	return status
 }
 
-// wholeRunes returns how much of data ends at the end of a character.
+// wholeRunes returns how much of data are complete characters.
 func wholeRunes(data []byte) int {
 	for back := 1; back <= min(utf8.UTFMax, len(data)); back++ {
 		at := len(data) - back

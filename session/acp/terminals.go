@@ -59,12 +59,12 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 	}
 	cmd := exec.Command(r.Command, r.Args...)
 	if len(r.Args) == 0 && strings.ContainsAny(r.Command, " \t\n|&;<>()$`\"'*?") {
-		// Some agents put a whole command line here, meant for a shell.
+		// Some agents put a whole shell command line here.
 		cmd = exec.Command("/bin/sh", "-c", r.Command)
 	}
 	cmd.Dir = dir
 	cfg := ts.cfg
-	cfg.Env = maps.Clone(ts.cfg.Env) // the agent's configured variables are for its commands, too
+	cfg.Env = maps.Clone(ts.cfg.Env) // the agent's configured variables apply to its commands too
 	if cfg.Env == nil {
 		cfg.Env = map[string]string{}
 	}
@@ -94,7 +94,7 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 	return map[string]string{"terminalId": id}, nil
 }
 
-// directory returns where a command runs: within the workspace, or nowhere.
+// directory returns the directory of a command, which must be in the workspace.
 func (ts *terminals) directory(dir string) (string, error) {
 	if dir == "" {
 		return ts.cfg.Workspace, nil
@@ -152,7 +152,7 @@ func (ts *terminals) wait(ctx context.Context, params json.RawMessage) (any, err
 	}
 }
 
-// kill implements terminal/kill: the terminal stays, with its output.
+// kill implements terminal/kill: the terminal and its output remain.
 func (ts *terminals) kill(_ context.Context, params json.RawMessage) (any, error) {
 	t, err := ts.find(params)
 	if err != nil {
@@ -176,7 +176,7 @@ func (ts *terminals) release(_ context.Context, params json.RawMessage) (any, er
 	return struct{}{}, nil
 }
 
-// killAll ends every command; no other one starts.
+// killAll ends every command; no other one can start.
 func (ts *terminals) killAll() []*terminal {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

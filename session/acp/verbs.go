@@ -9,10 +9,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Prompt hands one prompt to the agent and returns; it never waits for the
-// agent. Its end comes through the sink as an event.TurnEnd with its id, unless
-// the agent exits first. ErrBusy says that a turn is open, ErrGone that the
-// agent is ending.
+// Prompt sends one prompt to the agent and returns; it never waits for the agent.
+// The end comes through the sink as an event.TurnEnd with its id, unless the agent
+// exits first. ErrBusy means that a turn is open, ErrGone that the agent is ending.
 func (a *Agent) Prompt(p event.UserPrompt) error {
 	t := &turn{prompt: p.PromptID, began: a.cfg.Clock.Now(), ended: make(chan struct{})}
 	a.mu.Lock()
@@ -36,13 +35,13 @@ func (a *Agent) sendPrompt(t *turn, p event.UserPrompt, account string) {
 	blocks, err := a.promptBlocks(p, account)
 	if err == nil {
 		params := map[string]any{"sessionId": a.SessionID(), "prompt": blocks}
-		// A prompt is never abandoned: that would lose the reason why it stopped.
+		// A prompt is never abandoned: that would lose its stop reason.
 		err = a.send(&call{method: methodPrompt, about: t.prompt}, params)
 	}
 	if err != nil {
 		a.settled(t.prompt)
 		if !errors.Is(err, ErrGone) {
-			_ = a.rec.put(event.TurnEnd{ // its failure ends the agent by itself
+			_ = a.rec.put(event.TurnEnd{ // a failed sink ends the agent
 				PromptID: t.prompt, StopReason: event.StopInterrupted,
 				Error: &event.Failure{Code: "not_sent", Message: fmt.Sprintf("The prompt could not be given to the agent: %v.", err)},
 			})
@@ -76,7 +75,7 @@ func (a *Agent) Cancel() error {
 		a.mu.Unlock()
 		return nil
 	}
-	if !a.turn.sent { // sendPrompt cancels behind the prompt
+	if !a.turn.sent { // sendPrompt sends the cancel after the prompt
 		a.turn.cancel = true
 		a.mu.Unlock()
 		return nil
@@ -92,9 +91,9 @@ func (a *Agent) notify(method string) error {
 	return nil
 }
 
-// Answer settles a permission request the sink was given, and returns. The
-// first answer counts: ErrNotOpen says that the request was settled, withdrawn
-// or never made.
+// Answer settles a permission request that the sink got, and returns. The first
+// answer counts: ErrNotOpen means that the request was settled, withdrawn or never
+// made.
 func (a *Agent) Answer(o event.PermissionOutcome) error {
 	q := a.inbound.settle(o.PermissionID)
 	if q == nil {
@@ -106,16 +105,16 @@ func (a *Agent) Answer(o event.PermissionOutcome) error {
 	return nil
 }
 
-// SetMode changes the agent's mode and waits for its answer. The new mode was
-// recorded as an event.Mode by then.
+// SetMode changes the agent's mode and waits for its response. The new mode is
+// recorded as an event.Mode before it returns.
 func (a *Agent) SetMode(ctx context.Context, modeID string, by event.Actor) error {
 	c := &call{method: methodSetMode, about: modeID, by: by}
 	_, err := a.ask(ctx, c, map[string]any{"sessionId": a.SessionID(), "modeId": modeID})
 	return err
 }
 
-// SetConfigOption changes one option, to a string or a boolean, and waits for
-// the agent's answer. The new set was recorded as an event.Config by then.
+// SetConfigOption changes one option, to a string or a boolean, and waits for the
+// agent's response. The new set is recorded as an event.Config before it returns.
 func (a *Agent) SetConfigOption(ctx context.Context, id string, value any, by event.Actor) error {
 	params := map[string]any{"sessionId": a.SessionID(), "configId": id, "value": value}
 	switch value.(type) {
@@ -129,7 +128,7 @@ func (a *Agent) SetConfigOption(ctx context.Context, id string, value any, by ev
 	return err
 }
 
-// StoredSession is a session the agent keeps.
+// StoredSession is a session that the agent stores.
 type StoredSession struct {
 	ID        string `json:"sessionId"`
 	Workspace string `json:"cwd"`
@@ -137,11 +136,11 @@ type StoredSession struct {
 	UpdatedAt string `json:"updatedAt"`
 }
 
-// ErrNotOffered says that the agent does not offer the request.
+// ErrNotOffered means that the agent does not support the request.
 var ErrNotOffered = errors.New("the agent does not offer this")
 
-// List returns one page of the sessions the agent keeps for its workspace, and
-// the cursor of the next page, empty at the end.
+// List returns one page of the sessions that the agent stores for its workspace,
+// and the cursor of the next page, empty at the end.
 func (a *Agent) List(ctx context.Context, cursor string) ([]StoredSession, string, error) {
 	if !a.can(func(o offers) bool { return o.list }) {
 		return nil, "", fmt.Errorf("%s: %w", methodList, ErrNotOffered)
@@ -164,7 +163,7 @@ func (a *Agent) List(ctx context.Context, cursor string) ([]StoredSession, strin
 	return page.Sessions, page.NextCursor, nil
 }
 
-// Forget makes the agent delete its session, where it offers that.
+// Forget makes the agent delete its session, if it supports that.
 func (a *Agent) Forget(ctx context.Context) error {
 	if !a.can(func(o offers) bool { return o.delete }) {
 		return fmt.Errorf("%s: %w", methodDelete, ErrNotOffered)

@@ -6,9 +6,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// watch reports an agent that says nothing in the middle of a turn, once for
-// each silence. It only tells: models take their time, and only a person knows
-// when it is too long.
+// watch reports an agent that is silent in the middle of a turn, once for each
+// silence. It only reports: models take their time, and a person decides when it is
+// too long.
 func (a *Agent) watch() {
 	told := time.Time{}
 	for {
@@ -29,8 +29,8 @@ func (a *Agent) watch() {
 	}
 }
 
-// silentSince returns when the agent was last heard, or was given its prompt if
-// that is later. It is not silent while it waits for a person.
+// silentSince returns when the agent was last heard, or got its prompt if that is
+// later. It does not count as silent while it waits for a person.
 func (a *Agent) silentSince() (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
