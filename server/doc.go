@@ -206,7 +206,7 @@ func docRestart() doc {
 
 func docReopen() doc {
 	return doc{
-		summary: "Bring back a session whose log takes nothing more after an error of the device, or which could not be opened. Its agent is stopped; screens come back by themselves. 503 while it still cannot be.",
+		summary: "Bring back a session whose log accepts no more events after an error of the device, or which could not be opened. Its agent is stopped; screens come back by themselves. 503 while it still cannot be.",
 		out:     wire.SessionInfo{}, status: 200,
 	}
 }

@@ -47,7 +47,7 @@ func TestASessionKeepsSoMuchOfAttachmentsWhoeverUploadsThem(t *testing.T) {
 	require.Equal(t, 201, h.uploadAs(helper, s, uploadText("b")).status)
 	res := h.uploadAs(helper, s, uploadText("c"))
 	require.Equal(t, http.StatusRequestEntityTooLarge, res.status)
-	require.Contains(t, res.body, "go on in a new session, or set limits.session_attachments_mib higher")
+	require.Contains(t, res.body, "continue in a new session, or raise limits.session_attachments_mib")
 	require.Equal(t, 201, h.upload(other, "", "text/plain", uploadText("c")).status)
 
 	h.stop()
@@ -82,7 +82,7 @@ func TestACredentialUploadsSoMuchADay(t *testing.T) {
 	}
 	res := h.uploadAs(helper, s, uploadText("h"))
 	require.Equal(t, http.StatusRequestEntityTooLarge, res.status)
-	require.Contains(t, res.body, "try again after 00:00 UTC on 22 Feb, or set limits.daily_attachments_mib higher")
+	require.Contains(t, res.body, "try again after 00:00 UTC on 22 Feb, or raise limits.daily_attachments_mib")
 	require.Equal(t, 201, h.upload(s, "", "text/plain", uploadText("h")).status, "the daily limit must be per credential")
 	require.Equal(t, 201, h.upload(other, "", "text/plain", uploadText("i")).status)
 	require.Equal(t, 413, h.upload(other, "", "text/plain", uploadText("j")).status, "the daily limit must apply to all sessions")

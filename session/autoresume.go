@@ -44,7 +44,7 @@ func (s *resumer) auto() {
 		ctx, cancel := context.WithTimeout(context.Background(), autoBound)
 		defer cancel()
 		if err := s.b.resumeUnchanged(ctx, id); err != nil {
-			s.logger.Info("turn is not resumed by itself", "err", err)
+			s.logger.Info("turn is not resumed automatically", "err", err)
 		}
 	})
 }

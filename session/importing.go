@@ -24,7 +24,7 @@ const (
 )
 
 // errImported is the error of a verb on an imported session.
-var errImported = fmt.Errorf("%w: this session was imported and can only be read: fork it to go on", ErrConflict)
+var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", ErrConflict)
 
 // Import restores an export: the zip of a session, or the lines of its events. It
 // keeps the id, seqs and epoch. Repeating an import finds the existing session;

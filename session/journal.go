@@ -125,7 +125,7 @@ func (j *journal) noteLog(err error) {
 	case errors.Is(err, store.ErrInvalid): // not a problem of the device
 	default:
 		if h.frozen == nil {
-			j.logger.Error("log takes nothing more", "err", err)
+			j.logger.Error("log accepts no more events", "err", err)
 			h.frozen = err
 			j.dirty, j.list.changed = true, true
 		}

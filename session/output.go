@@ -43,7 +43,7 @@ func (o *agentOutput) record(s *sink, payloads []event.Payload, drafts []event.D
 			err = o.recordMove(payloads[done])
 		}
 		if err != nil {
-			return done, fmt.Errorf("record what the agent said: %w", err)
+			return done, fmt.Errorf("record the agent's output: %w", err)
 		}
 		done += n
 	}

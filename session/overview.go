@@ -37,7 +37,7 @@ func (b *BackgroundSession) Overview(ctx context.Context) (playback.Overview, er
 			err = b.log.Derived().Write(overviewFile, data)
 		}
 		if err != nil {
-			b.logger.Warn("an overview could not be kept and is made again next time", "session", b.id, "err", err)
+			b.logger.Warn("an overview could not be written; it is computed again next time", "session", b.id, "err", err)
 		}
 	}
 	return fold.Overview, nil

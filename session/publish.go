@@ -90,7 +90,7 @@ func (k *foldCache) keep(last bool) {
 	}
 	k.kept = k.fold.seq // also after a failure: retry only after as many events again
 	if err := saveFold(k.log.Derived(), k.log.Epoch(), &k.fold); err != nil {
-		k.logger.Warn("the session's fold could not be written; the next opening reads more of the log", "err", err)
+		k.logger.Warn("the fold could not be written; the next opening reads more of the log", "err", err)
 	}
 }
 

@@ -233,7 +233,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 // this session's recorder.
 func (r *recording) hear(recorderID string) error {
 	if recorderID == "" || recorderID != r.fold.recorder.ID || !r.fold.recorder.Open {
-		return fmt.Errorf("%w: this recorder does not record the session, or no longer", ErrConflict)
+		return fmt.Errorf("%w: this recorder no longer records the session", ErrConflict)
 	}
 	r.heard = time.Now()
 	return nil

@@ -228,12 +228,12 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	now := time.Now()
 	drafts, err := draftsOf(list, now)
 	if err != nil {
-		return fmt.Errorf("close what a crash left open: %w", err)
+		return fmt.Errorf("close the open turn and calls of a crash: %w", err)
 	}
 	wasOpen, promptID := f.open, f.promptID
 	first, last, err := r.log.Append(ctx, drafts...)
 	if err != nil {
-		return fmt.Errorf("close what a crash left open: %w", logError(err))
+		return fmt.Errorf("close the open turn and calls of a crash: %w", logError(err))
 	}
 	for i, n := range list {
 		f.at = now.UTC().Truncate(time.Microsecond) // as stored in the line

@@ -164,7 +164,7 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", ErrInvalid)
 	}
 	if r.Kind == "" && r.Subject == "" {
-		return Rule{}, fmt.Errorf("%w: a rule says what it is about; one about everything is not accepted", ErrInvalid)
+		return Rule{}, fmt.Errorf("%w: a rule needs a kind or a subject", ErrInvalid)
 	}
 	if r.CreatedBy == "" || len(r.Title) > 1000 || len(r.Kind) > 100 || len(r.Subject) > 100 {
 		return Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", ErrInvalid)

@@ -18,7 +18,7 @@ const (
 	lastRetry  = 5 * time.Second
 )
 
-var errDetached = errors.New("the session no longer listens to this agent")
+var errDetached = errors.New("the session no longer takes this agent's output")
 
 // sink is one agent's AgentSink.
 type sink struct {

@@ -15,13 +15,13 @@ import (
 const (
 	goneWords      = "delete the session, or put its directory back and reopen it"
 	allGoneWords   = "put the directory `sessions` back into the data directory, or mount what it was on, then reopen the session"
-	returnedWords  = "reopen the session (POST /api/sessions/ID/reopen): nothing of it is lost"
-	freeSpaceWords = "free space on the device; it goes on by itself"
-	deviceWords    = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: what was acknowledged is kept"
-	frozenWords    = "the log takes nothing more after an error of the device"
-	savedWords     = "look at the device, and at what lies in place of the session's metadata.json and labels.json; it goes on by itself"
+	returnedWords  = "reopen the session (POST /api/sessions/ID/reopen): no event is lost"
+	freeSpaceWords = "free space on the device; the session then continues by itself"
+	deviceWords    = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: acknowledged events are kept"
+	frozenWords    = "the log accepts no more events after an error of the device"
+	savedWords     = "check the device and the session's metadata.json and labels.json; the hub retries by itself"
 	// After its file was removed, only the hub has the data.
-	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that puts back what the hub still has of it, and keeps in the session's quarantine what stands in its place; while that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
+	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that restores the data that the hub still has, and copies the file in its place to the session's quarantine; if that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
 )
 
 // stuckProblem returns the problem of a log that cannot be written, or nil.
@@ -38,7 +38,7 @@ func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
 		t.Kind, t.What, t.Do = ProblemFrozen, "the session's directory was gone for a while, and is back", returnedWords
 		return t, true
 	case h.Taken != "":
-		t.Kind, t.What, t.Do = ProblemFrozen, "the log takes nothing more: "+h.Taken, fmt.Sprintf(takenWords, os.Getpid())
+		t.Kind, t.What, t.Do = ProblemFrozen, "the log accepts no more events: "+h.Taken, fmt.Sprintf(takenWords, os.Getpid())
 		return t, true
 	default:
 		t.Kind, t.What, t.Do = ProblemFrozen, frozenWords, deviceWords

@@ -56,4 +56,4 @@ func queueProblem(id, why string) Problem {
 	return Problem{id, ProblemDamaged, "the session's waiting prompts cannot be written: " + why, queueWords}
 }
 
-const queueWords = "look at the device, and at what lies in place of the session's queue.json; prompts are refused while the agent works, and it goes on by itself"
+const queueWords = "check the device and the session's queue.json; prompts are refused while the agent works, and the hub retries by itself"

@@ -28,7 +28,7 @@ func (u *uploadDays) take(credential string, n, limit int64) error {
 		u.day, u.bytes = day, make(map[string]int64)
 	}
 	if u.bytes[credential]+n > limit {
-		return fmt.Errorf("%w: at most %s of attachments are accepted a day with one device or token: try again after %s, or set limits.daily_attachments_mib higher",
+		return fmt.Errorf("%w: at most %s of attachments are accepted a day with one device or token: try again after %s, or raise limits.daily_attachments_mib",
 			ErrTooLarge, inMiB(limit), u.day.Add(24*time.Hour).Format("15:04 MST on 2 Jan"))
 	}
 	u.bytes[credential] += n
@@ -60,7 +60,7 @@ func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 		u.bytes, u.known = bytes, true
 	}
 	if u.bytes+n > limit {
-		return fmt.Errorf("%w: at most %s of attachments are kept in a session: go on in a new session, or set limits.session_attachments_mib higher",
+		return fmt.Errorf("%w: at most %s of attachments are kept in a session: continue in a new session, or raise limits.session_attachments_mib",
 			ErrTooLarge, inMiB(limit))
 	}
 	u.bytes += n

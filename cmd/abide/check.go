@@ -12,7 +12,7 @@ import (
 )
 
 // errProblems says that a check found something; it was printed.
-var errProblems = errors.New("the data directory has problems; docs/storage.md says what each kind means")
+var errProblems = errors.New("the data directory has problems; docs/storage.md explains each kind")
 
 func (p *program) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{

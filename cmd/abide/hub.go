@@ -128,7 +128,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 func (h *hub) tellAddr() error {
 	err := localhub.Announce(h.dir, h.base)
 	if disk.IsFull(err) {
-		h.logger.Warn("there is no space to write where the hub listens; commands that ask it need ABIDE_ADDR or a restart", "err", err)
+		h.logger.Warn("no space to write the hub's address; commands need ABIDE_ADDR until a restart", "err", err)
 		return nil
 	}
 	return err
@@ -159,10 +159,10 @@ func (h *hub) sweep(ctx context.Context) error {
 	defer cancel()
 	n, err := acp.Sweep(ctx, h.store.HubID(), h.store.RunID())
 	if n > 0 {
-		h.logger.Warn("ended processes an earlier run left behind", "count", n)
+		h.logger.Warn("ended processes of an earlier run", "count", n)
 	}
 	if err != nil {
-		return fmt.Errorf("ending what an earlier run left behind: %w", err)
+		return fmt.Errorf("end processes of an earlier run: %w", err)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (p *past) readLog(ctx context.Context) error {
 	}
 	p.account = transcript.Account{}
 	if err := observer.New(p.log, p, p.after, pastBytes).CatchUp(ctx); err != nil {
-		return fmt.Errorf("reading what the session was about: %w", err)
+		return fmt.Errorf("read the session's summary: %w", err)
 	}
 	p.read = true
 	return nil

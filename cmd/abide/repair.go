@@ -13,10 +13,10 @@ import (
 
 // errNotOpened says that a repair left a session behind that nothing can open; it
 // was printed.
-var errNotOpened = errors.New("a session cannot be opened; what is said of it above is for a person to repair")
+var errNotOpened = errors.New("a session cannot be opened; a person must repair the problems above")
 
 // errStays says that problems are left that cannot be repaired; they were printed.
-var errStays = errors.New("every session can be opened; what is left cannot be repaired, and docs/storage.md says what each kind means")
+var errStays = errors.New("every session can be opened; the remaining problems cannot be repaired; docs/storage.md explains each kind")
 
 func (p *program) repairCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -25,7 +25,7 @@ type workspaces struct{ git *gitstate.Git } // nil where there is no git
 func newWorkspaces(ctx context.Context, logger *slog.Logger) workspaces {
 	git, err := gitstate.New(ctx, "")
 	if err != nil {
-		logger.Info("changed files of a workspace are not told", "err", err)
+		logger.Info("changed files of a workspace are not listed", "err", err)
 	}
 	return workspaces{git}
 }

@@ -79,7 +79,7 @@ func (f *credentialsFile) openAsItIs(why error) error {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return fmt.Errorf("keeping credentials from others: %w", err)
 	}
-	f.logger.Warn("there is no space to write credentials: those there are stay good, and none can be made or revoked", "err", why)
+	f.logger.Warn("no space to write credentials: existing ones stay valid, and none can be created or revoked", "err", why)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.install(rec, version)

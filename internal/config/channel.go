@@ -56,7 +56,7 @@ func makeChannel(name string, f fileChannel) (Channel, error) {
 	case f.Type == "ntfy" && strings.Trim(u.Path, "/") == "":
 		return Channel{}, errors.New("its url does not end with a topic")
 	case f.Type == "webhook" && len(f.Secret) < 16:
-		return Channel{}, errors.New("a webhook needs a secret of 16 characters or more, which signs what is sent")
+		return Channel{}, errors.New("a webhook needs a secret of 16 characters or more to sign its messages")
 	}
 	for _, e := range f.Events {
 		if !slices.Contains(channelEvents(), e) {

@@ -416,7 +416,7 @@ func checkDurability(s string) error {
 
 func checkUnattended(s string) error {
 	if s != "wait" && s != "deny" {
-		return fmt.Errorf("%q is neither wait nor deny; allowing what nobody saw is not offered", s)
+		return fmt.Errorf("%q is neither wait nor deny; requests are never allowed unattended", s)
 	}
 	return nil
 }

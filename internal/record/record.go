@@ -229,7 +229,7 @@ func (t *tape) stop(format string, args ...any) {
 	if !t.stopped {
 		why := fmt.Sprintf(format, args...)
 		t.stopped, t.reason = true, stoppedEarly+strings.ToValidUTF8(why[:min(len(why), mostWhy)], "")
-		t.say("the recording stops, the agent goes on: %s", why)
+		t.say("the recording stops, the agent continues: %s", why)
 	}
 }
 

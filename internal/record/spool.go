@@ -31,10 +31,10 @@ type spool struct {
 func newSpool(most int64) (*spool, error) {
 	file, err := os.CreateTemp("", "abide-record-*")
 	if err != nil {
-		return nil, fmt.Errorf("make a file for what waits: %w", err)
+		return nil, fmt.Errorf("create a file for waiting events: %w", err)
 	}
 	if err := os.Remove(file.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("make a file for what waits: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("create a file for waiting events: %w", err), file.Close())
 	}
 	return &spool{most: most, news: bell.NewSlot(), file: file}, nil
 }
@@ -48,7 +48,7 @@ func (s *spool) put(lines []byte) error {
 		return errFull
 	}
 	if _, err := s.file.WriteAt(lines, s.end); err != nil {
-		return fmt.Errorf("keep what waits: %w", err)
+		return fmt.Errorf("write waiting events: %w", err)
 	}
 	s.end += int64(len(lines))
 	return nil
@@ -78,7 +78,7 @@ func (s *spool) next(most int) (lines [][]byte, size int64, done bool, err error
 			break
 		}
 		if err != nil {
-			return nil, 0, false, fmt.Errorf("read what waits: %w", err)
+			return nil, 0, false, fmt.Errorf("read waiting events: %w", err)
 		}
 		if len(lines) > 0 && size+int64(len(line)) > int64(most) {
 			break

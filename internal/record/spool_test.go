@@ -37,8 +37,8 @@ func TestAFileOfWaitingEventsThatFailsStopsTheRecordingWithWords(t *testing.T) {
 			tape := &tape{spool: waiting, onlooker: acp.NewOnlooker("fake", actor), say: Options{Stderr: &stderr}.complain}
 			var to ended
 			tape.handOver(&to)
-			require.Contains(t, stderr.String(), "the recording stops, the agent goes on: read what waits: ")
-			require.Contains(t, to.reason, "the recording stopped early: read what waits: ")
+			require.Contains(t, stderr.String(), "the recording stops, the agent continues: read waiting events: ")
+			require.Contains(t, to.reason, "the recording stopped early: read waiting events: ")
 		})
 	}
 }

@@ -111,7 +111,7 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 // launch starts the process and the goroutines around it.
 func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	if err := becomeSubreaper(); err != nil {
-		cfg.Logger.Warn("orphans of agents will not be reaped here", "err", err)
+		cfg.Logger.Warn("orphans of agents are not reaped on this system", "err", err)
 	}
 	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
 	cmd.Dir = cfg.Workspace

@@ -65,7 +65,7 @@ func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.
 	}
 	named, ok := blob.(interface{ Name() string })
 	if !ok {
-		return block, 0, fmt.Errorf("the agent takes no %s or not that much, and there is no file to point at", att.MediaType)
+		return block, 0, fmt.Errorf("the agent does not take this %s, and there is no file to link", att.MediaType)
 	}
 	link := sdk.ResourceLinkBlock(att.Name, (&url.URL{Scheme: "file", Path: filepath.ToSlash(named.Name())}).String())
 	link.ResourceLink.MimeType = &att.MediaType

@@ -95,7 +95,7 @@ func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return nil, fmt.Errorf("%w: say what to search for", ErrQuery)
+		return nil, fmt.Errorf("%w: the search text is missing", ErrQuery)
 	case len(text) > MaxQuery:
 		return nil, fmt.Errorf("%w: at most %d bytes can be searched for", ErrQuery, MaxQuery)
 	case !utf8.ValidString(text):

@@ -94,7 +94,7 @@ func (a *activeFile) swap(sealed string) (swapped bool, err error) {
 // comes with a file, the file is in place but its name may not be durable.
 func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 	if err := a.keepStanding(open); err != nil {
-		return nil, fmt.Errorf("keep what stands in place of %s: %w", activeName, err)
+		return nil, fmt.Errorf("keep the file in place of %s: %w", activeName, err)
 	}
 	aside := filepath.Join(a.dir, nextName)
 	if err := a.fs.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (a *activeFile) keepStanding(open File) error {
 	if err == nil && size > 0 {
 		var kept string
 		if kept, _, err = quarantine(a.fs, a.dir, "replaced", f, logfile.Span{Size: size}); err == nil {
-			a.logger.Warn("what stood in place of the log's file is kept", "session", a.id, "in", kept)
+			a.logger.Warn("the file in place of the log's file was kept", "session", a.id, "in", kept)
 		}
 	}
 	return errors.Join(err, f.Close())

@@ -18,7 +18,7 @@ func (r *recovery) readLabels() error {
 		return nil
 	}
 	if withheld(err) || errors.Is(err, disk.ErrNoFile) {
-		return fmt.Errorf("read what a person set: %w", err)
+		return fmt.Errorf("read labels: %w", err)
 	}
 	if err != nil {
 		aside := labelsName + ".damaged"

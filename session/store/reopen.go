@@ -112,7 +112,7 @@ func (r *reopener) ownLinesIntact() error {
 		return err
 	}
 	if s.Good.Seq != p.next-1 || s.Torn().Size > 0 || len(s.Holes)+len(s.BadLines)+s.Unverified > 0 {
-		return fmt.Errorf("what was not synced is damaged behind seq %d", s.Good.Seq)
+		return fmt.Errorf("unsynced events after seq %d are damaged", s.Good.Seq)
 	}
 	return nil
 }

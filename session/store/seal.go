@@ -24,7 +24,7 @@ func (w *writer) seal() error {
 	written, _ := w.marks.positions()
 	file, final, err := w.makeSegment(written)
 	if err != nil {
-		w.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", w.id, "err", err)
+		w.opts.Logger.Warn("log cannot be sealed; it continues in the same file", "session", w.id, "err", err)
 		return nil
 	}
 	sealed := filepath.Join(w.dir, sealedName(p.seg.first, last))
@@ -35,7 +35,7 @@ func (w *writer) seal() error {
 			return nil
 		}
 	} else if err = errors.Join(err, file.Close()); w.active.is(p.file) {
-		w.opts.Logger.Warn("log cannot be sealed; it goes on in the same file", "session", w.id, "err", err)
+		w.opts.Logger.Warn("log cannot be sealed; it continues in the same file", "session", w.id, "err", err)
 		return nil
 	}
 	// Events written now could go to a file whose name says that it is complete, or

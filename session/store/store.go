@@ -108,7 +108,7 @@ func (s *Store) begin() error {
 	s.hub = hub
 	if err != nil {
 		// On a full device sessions can still be read. Close writes hub.json.
-		s.opts.Logger.Warn("this run could not be entered", "file", hubName, "err", err)
+		s.opts.Logger.Warn("the run could not be recorded", "file", hubName, "err", err)
 	}
 	if before.RunID != "" && !isRun(before.RunID) {
 		s.opts.Logger.Warn("the id of the run before is invalid; ids start over", "file", hubName, "run", before.RunID)

@@ -55,7 +55,7 @@ func (w *writer) noSpaceToRepair() error {
 	if err := w.health.refusal(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: there is none to repair %s", ErrBlocked, activeName)
+	return fmt.Errorf("%w: it is needed to repair %s", ErrBlocked, activeName)
 }
 
 // beginFile moves the log on to a file that is in place and synced: sealed is
