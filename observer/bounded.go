@@ -6,7 +6,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// UpTo is a source without the events after last.
+// UpTo is a source that omits the events after last.
 func UpTo(source Source, last event.Seq) Source { return upTo{source, last} }
 
 type upTo struct {
@@ -23,7 +23,7 @@ func (u upTo) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (eve
 	return b.UpTo(u.last), err
 }
 
-// Each is a sink that hands every event to f.
+// Each is a sink that calls f with every event.
 func Each(f func(event.Header) error) Sink { return each(f) }
 
 type each func(event.Header) error

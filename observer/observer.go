@@ -1,13 +1,10 @@
 // Package observer follows a log from a cursor.
 //
-// Follower.Run is the one loop behind every screen: it reads the events after
-// its cursor, hands them to a Sink, moves the cursor, and waits until the log's
-// bell rings. Replay and live delivery are the same loop, so no event can be
-// lost between them. The log never pushes and does not know its followers; a
-// slow Sink delays only itself.
-//
-// The Follower stands for the SessionObserver of the first design, and its
-// cursor for lastSentSeq.
+// Follower.Run is the only loop for all screens: it reads the events after its
+// cursor, hands them to a Sink, moves the cursor, and waits until the log's bell
+// rings. Replay and live delivery are the same loop, so no event can be lost
+// between them. The log does not push and does not know its followers. A slow Sink
+// delays only itself.
 package observer
 
 import (
@@ -21,16 +18,16 @@ import (
 
 // Source is a log as a follower sees it. *store.Log is one.
 type Source interface {
-	// ReadAfter returns events after seq, oldest first, at most maxBytes of
-	// them but at least one if there is one. It never blocks for news.
+	// ReadAfter returns events after seq, oldest first, at most maxBytes of them
+	// but at least one if there is one. It never blocks.
 	ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error)
-	// Changed returns a channel that is closed when the log has more events.
-	// Take it before reading, or news in between is missed.
+	// Changed returns a channel that is closed when the log has more events. Take
+	// it before reading, or a change in between is missed.
 	Changed() <-chan struct{}
 }
 
-// Sink takes the events that a follower read. Deliver returns once they are on
-// their way; an error ends the follower. One goroutine calls it.
+// Sink receives the events of a follower. Deliver returns once they are sent; an
+// error ends the follower. One goroutine calls it.
 type Sink interface {
 	Deliver(ctx context.Context, b event.Batch) error
 }
@@ -43,28 +40,28 @@ type Attendant interface {
 	Attend(ctx context.Context) (Wake, error)
 }
 
-// Wake says when Attend is due again without a new event. The zero Wake is
-// never.
+// Wake says when Attend must be called again even without a new event. The zero
+// Wake never does.
 type Wake struct {
 	// Bells wake the follower when one of them closes. A nil channel never does.
 	Bells [3]<-chan struct{}
 	// At wakes the follower at a time; zero is never.
 	At time.Time
-	// Last says that the log gets no further events: Run delivers what the log
-	// holds and returns ErrEnded.
+	// Last means that the log gets no more events: Run delivers the remaining
+	// events and returns ErrEnded.
 	Last bool
 }
 
 var (
-	// ErrGap reports a source that skipped or repeated a seq. It is a bug in the
-	// source; the follower stops rather than show a hole.
+	// ErrGap means that the source skipped or repeated a seq, which is a bug in the
+	// source. The follower stops instead of delivering a gap.
 	ErrGap = errors.New("gap in log")
-	// ErrEnded reports that the Attendant said Last and everything is delivered.
+	// ErrEnded means that the Attendant returned Last and everything is delivered.
 	ErrEnded = errors.New("the log has ended")
 )
 
-// Follower hands every event after its cursor to a sink: once, in order. One
-// goroutine owns it.
+// Follower delivers every event after its cursor to a sink, once and in order. It
+// is not safe for concurrent use.
 type Follower struct {
 	source   Source
 	sink     Sink
@@ -72,17 +69,17 @@ type Follower struct {
 	maxBytes int
 }
 
-// New returns a follower whose first event will be the one after cursor. A
-// batch is at most maxBytes; a single larger event goes alone.
+// New returns a follower whose first event is the one after cursor. A batch has at
+// most maxBytes, or one larger event.
 func New(source Source, sink Sink, cursor event.Seq, maxBytes int) *Follower {
 	return &Follower{source: source, sink: sink, cursor: cursor, maxBytes: maxBytes}
 }
 
-// Cursor is the seq of the last event delivered. Only the goroutine that runs
-// the follower may ask.
+// Cursor is the seq of the last delivered event. Only the goroutine that runs the
+// follower may call it.
 func (f *Follower) Cursor() event.Seq { return f.cursor }
 
-// Run delivers until ctx ends or the source or the sink fails. It always
+// Run delivers events until ctx ends, or the source or the sink fails. It always
 // returns an error; after ctx ended, that is ctx's.
 func (f *Follower) Run(ctx context.Context) error {
 	attendant, _ := f.sink.(Attendant)
@@ -130,8 +127,8 @@ func (w Wake) wait(ctx context.Context, changed <-chan struct{}) error {
 	return nil
 }
 
-// CatchUp delivers the events that the source holds now, and does not wait for
-// more. It does not call Attend.
+// CatchUp delivers the present events of the source without waiting for more. It
+// does not call Attend.
 func (f *Follower) CatchUp(ctx context.Context) error {
 	for {
 		delivered, err := f.step(ctx)

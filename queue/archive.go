@@ -15,25 +15,24 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 )
 
-// archiveName is the file of the entries that no longer fit into the ledger of
+// archiveName is the file of the entries that no longer fit into the ledger in
 // queue.json.
 const archiveName = "ledger.jsonl"
 
-// archive keeps the outcomes of the prompts that are too old for the ledger: a file
-// of entries, one a line, that is only ever appended to, and in memory some 100
-// bytes for each, from which a resend is answered. An entry that is there twice
-// counts as it was last; an entry that a crash left half written is still in the
-// ledger.
+// archive stores the outcomes of prompts that are too old for the ledger: an
+// append-only file with an entry per line, and some 100 bytes per entry in memory,
+// from which a resend is answered. Of several entries of a prompt the last counts.
+// An entry that a crash left incomplete is still in the ledger.
 type archive struct {
 	entries map[digest]archived
 }
 
-// digest stands for a prompt id or a payload: 128 bits.
+// digest identifies a prompt id or a payload: 128 bits.
 type digest [16]byte
 
-// archived is an Entry without the fields for people.
+// archived is an Entry without the fields that only people read.
 type archived struct {
-	hash    digest // of the payload; zero when not known
+	hash    digest // of the payload; zero if unknown
 	seq     int64
 	outcome Outcome
 }
@@ -52,7 +51,7 @@ func (a *archive) add(e Entry) {
 
 func compact(e Entry) archived {
 	c := archived{seq: e.Seq, outcome: e.Outcome}
-	// One that is no hash matches any payload, as one that is not known.
+	// An invalid hash counts as unknown and matches any payload.
 	if raw, err := hex.DecodeString(e.Hash); err == nil && len(raw) == len(c.hash) {
 		c.hash = digest(raw)
 	}
@@ -72,7 +71,7 @@ func (a *archive) find(promptID string) (Entry, bool) {
 	return e, true
 }
 
-// news are the entries that the archive does not have yet.
+// news returns the entries that the archive does not have yet.
 func (a *archive) news(entries []Entry) []Entry {
 	var list []Entry
 	for _, e := range entries {
@@ -83,8 +82,7 @@ func (a *archive) news(entries []Entry) []Entry {
 	return list
 }
 
-// loadArchive reads the file. A line that cannot be read is passed over: the
-// others are no worse for it.
+// loadArchive reads the file. It skips unreadable lines.
 func (f file) loadArchive() (archive, error) {
 	var a archive
 	data, err := disk.OS().ReadFile(filepath.Join(f.dir, archiveName))
@@ -100,8 +98,8 @@ func (f file) loadArchive() (archive, error) {
 	return a, nil
 }
 
-// archive appends entries to the file. They are on the device when it returns
-// nil; else some of them may be there.
+// archive appends entries to the file. If it returns nil they are on the device;
+// otherwise some of them may be.
 func (f file) archive(entries []Entry) (err error) {
 	if len(entries) == 0 {
 		return nil
@@ -120,7 +118,8 @@ func (f file) archive(entries []Entry) (err error) {
 	}
 	var lines bytes.Buffer
 	if end > 0 {
-		// A crash may have left half a line. An empty one means nothing.
+		// A crash may have left an incomplete line. End it; an empty line is
+		// ignored.
 		lines.WriteByte('\n')
 	}
 	out := json.NewEncoder(&lines)

@@ -11,9 +11,9 @@ import (
 // FileName is the name of a queue's file in the directory of its session.
 const FileName = fileName
 
-// Check says why the file of a session's queue cannot be understood, in words for a
-// person that name no path; nil if it can, or if there is none. It changes nothing.
-// Repair helps if damaged is true.
+// Check returns why the file of a session's queue is unreadable, for a person and
+// without a path; nil if it is readable or missing. It changes nothing. If damaged
+// is true, Repair helps.
 func Check(dir string) (damaged bool, err error) {
 	_, err = file{dir: dir}.read()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -23,9 +23,9 @@ func Check(dir string) (damaged bool, err error) {
 	return errors.As(err, &d), err
 }
 
-// Repair moves an unreadable file into the quarantine, as Open does. An empty one
-// takes its place, so that the next Open does not report it again. It reports its
-// actions; empty is nothing. No hub may run.
+// Repair moves an unreadable file into the quarantine, like Open. It writes an
+// empty queue in its place, so that the next Open does not report the damage again.
+// It returns its actions, if any. No hub may run.
 func Repair(dir string) (did string, err error) {
 	damaged, why := Check(dir)
 	if !damaged {

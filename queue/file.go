@@ -27,25 +27,25 @@ type contents struct {
 	Ledger ledger `json:"ledger"`
 }
 
-// file is queue.json in its directory. Only one process writes it: the one that
-// holds the lock of the data directory.
+// file is queue.json in its directory. Only one process writes it: the one with the
+// lock of the data directory.
 type file struct {
 	dir string
 	// failpoint is called before each step of a save; tests make it fail.
 	failpoint func(step string) error
 }
 
-// load reads the file. A missing one gives fs.ErrNotExist, one that cannot be
-// understood an *damagedError.
+// load reads the file. If it is missing the error is fs.ErrNotExist, if it is
+// unreadable a *damagedError.
 func (f file) load() (contents, error) {
-	// An unfinished save of a crash was never acknowledged.
+	// An incomplete save of a crash was never acknowledged.
 	if err := os.Remove(filepath.Join(f.dir, tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return contents{}, fmt.Errorf("remove stale %s: %w", tempName, err)
 	}
 	return f.read()
 }
 
-// read is load without a change of the directory.
+// read is load without changing the directory.
 func (f file) read() (contents, error) {
 	data, err := disk.OS().ReadFile(filepath.Join(f.dir, fileName))
 	if errors.Is(err, disk.ErrNoFile) {
@@ -67,7 +67,7 @@ func (f file) read() (contents, error) {
 	return c, nil
 }
 
-// damagedError says why a file cannot be understood.
+// damagedError says why a file is unreadable.
 type damagedError struct{ cause error }
 
 func (e *damagedError) Error() string { return fmt.Sprintf("%s is damaged: %v", fileName, e.cause) }
@@ -98,8 +98,8 @@ func (c contents) validate() error {
 	return nil
 }
 
-// setAside moves a damaged file into the quarantine and returns its new name; empty
-// if it was a pipe, say, which has no bytes to keep and is removed.
+// setAside moves a damaged file into the quarantine and returns its new name. It
+// removes a pipe or similar, which has no bytes to keep, and returns an empty name.
 func (f file) setAside(now time.Time) (string, error) {
 	if info, err := os.Lstat(filepath.Join(f.dir, fileName)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		if err := os.Remove(filepath.Join(f.dir, fileName)); err != nil {
@@ -119,9 +119,9 @@ func (f file) setAside(now time.Time) (string, error) {
 	return aside, nil
 }
 
-// save replaces the file. When it returns nil the new contents are on the
-// device. After an error, landed says whether a reader now finds the new
-// contents (they may still be lost by a power cut) or the old ones.
+// save replaces the file. When it returns nil the new contents are on the device.
+// After an error, landed says whether a reader now finds the new contents (which a
+// power cut may still lose) or the old ones.
 func (f file) save(c contents) (landed bool, err error) {
 	c.Format = format
 	data, err := json.Marshal(c)
@@ -134,7 +134,7 @@ func (f file) save(c contents) (landed bool, err error) {
 	return true, nil
 }
 
-// stepped is a file system whose steps can be made to fail.
+// stepped is a file system whose steps can fail on demand.
 type stepped struct {
 	disk.FS
 	step func(name string) error

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Attachment is a file that goes with a prompt; its bytes are a blob of the
-// session.
+// Attachment is a file attached to a prompt. Its bytes are a blob of the session.
 type Attachment struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
@@ -20,16 +19,16 @@ type Attachment struct {
 type Item struct {
 	PromptID string `json:"prompt_id"`
 	Text     string `json:"text"`
-	// Title is a few words for lists.
+	// Title is a short title for lists.
 	Title       string       `json:"title,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 	Actor       string       `json:"actor,omitempty"`
 	ByID        string       `json:"by_id,omitempty"`
-	// Hash is of the payload the prompt first came with: an edit changes Text
-	// and leaves it. Add fills it.
+	// Hash is the hash of the first payload: an edit of Text does not change it.
+	// Add sets it.
 	Hash     string    `json:"hash"`
 	QueuedAt time.Time `json:"queued_at"`
-	// ScheduledAt, when set, is the earliest time the prompt may be taken.
+	// ScheduledAt, if set, is the earliest time at which the prompt may be taken.
 	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
 }
 
@@ -38,7 +37,7 @@ func (i Item) due(now time.Time) bool {
 	return i.ScheduledAt == nil || !i.ScheduledAt.After(now)
 }
 
-// Hash stands for a prompt's payload in the ledger: 128 bits of SHA-256 over the
+// Hash identifies a prompt's payload in the ledger: 128 bits of SHA-256 over the
 // text and the names of the attachments, in hex.
 func Hash(text string, attachments []Attachment) string {
 	payload, err := json.Marshal(struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is the latest that became of a prompt.
+// Outcome is the latest outcome of a prompt.
 type Outcome string
 
 const (
@@ -13,34 +13,35 @@ const (
 	Queued Outcome = "queued"
 	// Received: it is in the log.
 	Received Outcome = "received"
-	// Removed: a client took it out of the queue; it will not run.
+	// Removed: a client removed it from the queue; it will not run.
 	Removed Outcome = "removed"
-	// Interrupted: it is in the log, and its turn was cut off. It is not given
-	// to the agent again by itself.
+	// Interrupted: it is in the log, and its turn was interrupted. The agent does
+	// not get it again automatically.
 	Interrupted Outcome = "interrupted"
 )
 
 // Entry is the ledger's entry of one prompt id.
 type Entry struct {
 	PromptID string `json:"prompt_id"`
-	// Hash is of the original payload. Empty means that it is not known, as
-	// after a rebuild from a log that does not say it; then any payload matches.
+	// Hash is the hash of the original payload. If it is empty, as after a rebuild
+	// from a log that lacks it, any payload matches.
 	Hash    string  `json:"hash,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	// Seq is the prompt's event, when it is in the log.
+	// Seq is the prompt's event, if it is in the log.
 	Seq int64     `json:"seq,omitempty"`
 	At  time.Time `json:"at"`
 }
 
-// ledgerSize is how many prompt ids the ledger holds at least; it grows to twice
-// that before its oldest half goes into the archive.
+// ledgerSize is the minimum number of prompt ids in the ledger. At twice that
+// number the oldest half moves to the archive.
 const ledgerSize = 1000
 
-// ledger is a list of entries, the latest changed last. It is a value: its
-// methods return a new ledger and leave the old one as it was.
+// ledger is a list of entries in the order of their last change. It is a value: its
+// methods return a new ledger and do not change the old one.
 type ledger []Entry
 
-// find looks from the newest end, where almost every question is about.
+// find searches from the newest end, because almost every lookup is of a recent
+// entry.
 func (l ledger) find(promptID string) (Entry, bool) {
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].PromptID == promptID {
@@ -60,9 +61,8 @@ func (l ledger) with(e Entry) ledger {
 	return append(next, e)
 }
 
-// split divides a ledger that has grown out of its bounds. After a division that
-// could not be kept the next is a while later: the device is asked again, and
-// not for every prompt.
+// split divides a ledger that has grown too large. If the archive fails, the next
+// attempt is only after more prompts.
 func (l ledger) split() (old, young ledger) {
 	if len(l) <= 2*ledgerSize || len(l)%ledgerSize != 1 {
 		return nil, l

@@ -13,24 +13,24 @@ import (
 )
 
 var (
-	// ErrNotFound reports a prompt that does not wait in the queue.
+	// ErrNotFound means that the prompt does not wait in the queue.
 	ErrNotFound = errors.New("not in the queue")
-	// ErrConflict reports a prompt id that came before with another payload.
+	// ErrConflict means that the prompt id came before with another payload.
 	ErrConflict = errors.New("prompt id was used with another payload")
-	// ErrInFlight reports a change to a prompt that is being given to the agent.
+	// ErrInFlight means that the agent is just getting the prompt.
 	ErrInFlight = errors.New("prompt is being sent")
-	// ErrFull reports a queue that holds as many prompts as it may.
+	// ErrFull means that the queue has its maximum of prompts.
 	ErrFull = errors.New("queue is full")
 )
 
 // Options are a queue's settings; the zero value is usable.
 type Options struct {
-	// MaxSize bounds the waiting prompts; 0 means no bound.
+	// MaxSize limits the waiting prompts; 0 means no limit.
 	MaxSize int
-	// Failpoint, when set, is called before each step of a save with the step's
-	// name: create, write, sync, rename, sync-dir; and archive, which stores the
-	// entries that no longer fit into the ledger. An error makes the step fail. It
-	// is for tests of crashes and failures.
+	// Failpoint, if set, is called before each step of a save with the step's name:
+	// create, write, sync, rename, sync-dir; and archive, which stores the entries
+	// that no longer fit into the ledger. An error makes the step fail. It is for
+	// tests of crashes and failures.
 	Failpoint func(step string) error
 }
 
@@ -43,14 +43,14 @@ type Status struct {
 	Position int
 }
 
-// Queue is one session's waiting prompts and the ledger of its prompt ids. One
-// goroutine owns it.
+// Queue is one session's waiting prompts and the ledger of its prompt ids. It is
+// not safe for concurrent use.
 //
-// A change that a client asked for (Add, Revise, Remove, Clear) is on the device
-// when it returns nil and did not happen when it fails. A change that follows from
-// the log (Enter, Enter, Interrupt) has happened in any case: its error only says
-// that the file could not follow for now; the next save catches up, and after a
-// crash the log tells.
+// A change that a client requested (Add, Revise, Remove, Clear) is on the device
+// when it returns nil, and did not happen when it fails. A change that follows from
+// the log (Enter, Advance, Interrupt) always takes effect in memory: its error only
+// says that the file could not be written now. The next save catches up, and after
+// a crash the log has the facts.
 type Queue struct {
 	file    file
 	maxSize int
@@ -60,24 +60,24 @@ type Queue struct {
 	now   contents
 	old   archive
 	taken string // prompt id of the item in flight
-	// unsaved is true while the file may be behind now.
+	// unsaved is true while the file may be outdated.
 	unsaved bool
 	// failed is why the last save failed; nil if it worked.
 	failed error
 }
 
-// Damage describes the fault of a queue's file when it was opened.
+// Damage describes an unreadable queue file found by Open.
 type Damage struct {
-	// Cause is why the file could not be understood.
+	// Cause is why the file was unreadable.
 	Cause error
 	// Aside is where the file was moved to.
 	Aside string
 }
 
-// Open reads the queue of a session's directory. Where there is none it begins
-// empty. A file that cannot be understood is moved into the directory's quarantine,
-// Damage reports it, and the queue begins empty as well. In both cases LogSeq is 0:
-// enter the log's prompts before using the queue.
+// Open reads the queue in a session's directory. If there is none, the queue is
+// empty. An unreadable file is moved into the directory's quarantine, Damage
+// reports it, and the queue is empty too. In both cases LogSeq is 0: enter the
+// log's prompts before using the queue.
 func Open(dir string, o Options) (*Queue, error) {
 	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize}
 	c, err := q.file.load()
@@ -101,9 +101,8 @@ func Open(dir string, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// Waiting reports, without opening it, whether the queue of a session's
-// directory has something in it, or cannot be understood and so should be
-// opened.
+// Waiting reports, without opening the queue, whether the queue of a session's
+// directory has prompts, or is unreadable and should be opened.
 func Waiting(dir string) bool {
 	data, err := disk.OS().ReadFile(filepath.Join(dir, fileName))
 	if err != nil {
@@ -115,7 +114,7 @@ func Waiting(dir string) bool {
 	return json.Unmarshal(data, &c) != nil || len(c.Items) > 0
 }
 
-// Damage returns the fault that Open found, or nil.
+// Damage returns the damage that Open found, or nil.
 func (q *Queue) Damage() *Damage { return q.damage }
 
 // Missing reports whether Open found no file.
@@ -124,18 +123,18 @@ func (q *Queue) Missing() bool { return q.missing }
 // LogSeq is the seq up to which every prompt of the log is in the ledger.
 func (q *Queue) LogSeq() int64 { return q.now.LogSeq }
 
-// SetMaxSize changes the bound; items beyond it stay.
+// SetMaxSize changes the limit; prompts beyond it stay.
 func (q *Queue) SetMaxSize(n int) { q.maxSize = n }
 
-// Len is how many prompts wait, one in flight included.
+// Len is the number of waiting prompts, including one in flight.
 func (q *Queue) Len() int { return len(q.now.Items) }
 
-// Items returns the waiting prompts in order, one in flight included. The slice and
-// its elements must not be changed.
+// Items returns the waiting prompts in order, including one in flight. The slice
+// and its elements must not be changed.
 func (q *Queue) Items() []Item { return q.now.Items }
 
-// Lookup returns the outcome of a prompt id, if it is known. Another payload than
-// it first came with gives ErrConflict. The outcome is on the device.
+// Lookup returns the outcome of a prompt id, if it is known. With another payload
+// than at first it returns ErrConflict. The outcome is on the device.
 func (q *Queue) Lookup(promptID, hash string) (Status, bool, error) {
 	status, known, err := q.lookup(promptID, hash)
 	if err != nil || !known {
@@ -164,8 +163,8 @@ func (q *Queue) lookup(promptID, hash string) (Status, bool, error) {
 	return Status{Outcome: e.Outcome, Seq: e.Seq}, true, nil
 }
 
-// Add puts a prompt at the end. A prompt id that is known gets its latest
-// outcome and changes nothing.
+// Add appends a prompt. A known prompt id gets its latest outcome and changes
+// nothing.
 func (q *Queue) Add(item Item) (Status, error) {
 	item.Hash = Hash(item.Text, item.Attachments)
 	if status, known, err := q.Lookup(item.PromptID, item.Hash); known || err != nil {
@@ -182,20 +181,20 @@ func (q *Queue) Add(item Item) (Status, error) {
 	return Status{Outcome: Queued, Position: len(q.now.Items) - 1}, nil
 }
 
-// Revision is a change of a waiting prompt. A nil field stays unchanged.
+// Revision is a change of a waiting prompt. Nil fields do not change.
 type Revision struct {
-	// Text and Title are the new ones. The ledger goes on comparing resends with
-	// the text the prompt first came with.
+	// Text and Title are the new ones. Resends are still compared with the first
+	// text.
 	Text, Title *string
-	// Reschedule makes ScheduledAt the earliest time the prompt may be taken;
-	// nil means at once.
+	// Reschedule sets ScheduledAt, the earliest time at which the prompt may be
+	// taken; nil means at once.
 	Reschedule  bool
 	ScheduledAt *time.Time
-	// Position is counted from 0; one beyond the end means the end.
+	// Position counts from 0; a position beyond the end means the end.
 	Position *int
 }
 
-// Revise changes a waiting prompt: all of the revision, or nothing.
+// Revise changes a waiting prompt: all of the revision or nothing.
 func (q *Queue) Revise(promptID string, r Revision) error {
 	i, err := q.waiting(promptID)
 	if err != nil {
@@ -220,7 +219,7 @@ func (q *Queue) Revise(promptID string, r Revision) error {
 	return q.commit(next)
 }
 
-// Remove takes a waiting prompt out; it will not run.
+// Remove removes a waiting prompt; it will not run.
 func (q *Queue) Remove(promptID string, at time.Time) error {
 	i, err := q.waiting(promptID)
 	if err != nil {
@@ -232,8 +231,8 @@ func (q *Queue) Remove(promptID string, at time.Time) error {
 	return q.commit(next)
 }
 
-// Clear takes every waiting prompt out, except one in flight, and returns how
-// many they were.
+// Clear removes every waiting prompt except one in flight, and returns their
+// number.
 func (q *Queue) Clear(at time.Time) (int, error) {
 	next := q.now
 	next.Items = nil
@@ -256,11 +255,11 @@ func removed(item Item, at time.Time) Entry {
 	return Entry{PromptID: item.PromptID, Hash: item.Hash, Outcome: Removed, At: at.UTC()}
 }
 
-// Take is the first step of giving a prompt to the agent: it marks the first
-// item that is due as in flight and returns it. The second step is Enter, when
-// the prompt is in the log, or Return, when it is not and never will be. The
-// mark is not on disk and need not be: after a crash the log tells whether the
-// second step was reached. Only one item is in flight at a time.
+// Take is the first step of giving a prompt to the agent: it marks the first due
+// item as in flight and returns it. The second step is Enter, when the prompt is in
+// the log, or Return, when it never will be. The mark is not stored: after a crash
+// the log shows whether the second step was reached. Only one item is in flight at
+// a time.
 func (q *Queue) Take(now time.Time) (Item, bool) {
 	if q.taken != "" {
 		return Item{}, false
@@ -277,8 +276,8 @@ func (q *Queue) Take(now time.Time) (Item, bool) {
 // Return puts the item in flight back where it was.
 func (q *Queue) Return() { q.taken = "" }
 
-// NextDue is the earliest time at which Take has something; false means that
-// nothing waits.
+// NextDue is the earliest time at which Take returns an item; false means that no
+// prompt waits.
 func (q *Queue) NextDue(now time.Time) (time.Time, bool) {
 	var earliest time.Time
 	for _, item := range q.now.Items {
@@ -292,8 +291,8 @@ func (q *Queue) NextDue(now time.Time) (time.Time, bool) {
 	return earliest, !earliest.IsZero()
 }
 
-// Enter writes a prompt of the log into the ledger, and takes it out of the
-// items if it waits there. Entries come in the order of the log.
+// Enter adds a prompt of the log to the ledger, and removes it from the items if it
+// waits. Call it in the order of the log.
 func (q *Queue) Enter(entries ...Entry) error {
 	next := q.now
 	for _, e := range entries {
@@ -313,8 +312,8 @@ func (q *Queue) Enter(entries ...Entry) error {
 	return q.adopt(next)
 }
 
-// Interrupt notes that a prompt's turn was cut off by the event at seq. A prompt
-// the ledger does not know stays unknown.
+// Interrupt records that the event at seq interrupted a prompt's turn. It ignores a
+// prompt that the ledger does not know.
 func (q *Queue) Interrupt(promptID string, seq int64, at time.Time) error {
 	next := q.now
 	next.LogSeq = max(next.LogSeq, seq)
@@ -325,7 +324,7 @@ func (q *Queue) Interrupt(promptID string, seq int64, at time.Time) error {
 	return q.adopt(next)
 }
 
-// Advance notes that every prompt of the log up to seq is in the ledger.
+// Advance records that the ledger has every prompt of the log up to seq.
 func (q *Queue) Advance(seq int64) error {
 	if seq <= q.now.LogSeq {
 		return q.Flush()
@@ -335,11 +334,11 @@ func (q *Queue) Advance(seq int64) error {
 	return q.adopt(next)
 }
 
-// Rewind forgets how far the ledger follows the log: the log is not the one it
-// followed. Enter its contents.
+// Rewind resets LogSeq, because the log is not the one that the ledger followed.
+// Enter its contents.
 func (q *Queue) Rewind() { q.now.LogSeq = 0 }
 
-// Flush repeats a failed save.
+// Flush retries a failed save.
 func (q *Queue) Flush() error {
 	if !q.unsaved {
 		return nil
@@ -347,11 +346,11 @@ func (q *Queue) Flush() error {
 	return q.adopt(q.now)
 }
 
-// Err is why the file could not be written when that was last tried, or nil.
+// Err is why the last attempt to write the file failed, or nil.
 func (q *Queue) Err() error { return q.failed }
 
-// Retry writes the file if that failed when it was last tried, and reports whether
-// it still does.
+// Retry writes the file if the last attempt failed, and reports whether it still
+// fails.
 func (q *Queue) Retry() error {
 	if q.failed == nil {
 		return nil
@@ -359,7 +358,7 @@ func (q *Queue) Retry() error {
 	return q.adopt(q.now)
 }
 
-// find looks for a prompt id where it is likely, and then among the old.
+// find looks up a prompt in the ledger and then in the archive.
 func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
 	if e, ok := in.find(promptID); ok {
 		return e, true
@@ -368,8 +367,8 @@ func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
 }
 
 // remember adds an entry to the ledger of next. Entries that no longer fit go into
-// the archive first; where it cannot, it stays in the ledger, so that no prompt id
-// is ever forgotten.
+// the archive first. If that fails they stay in the ledger, so that no prompt id is
+// ever lost.
 func (q *Queue) remember(next *contents, e Entry) {
 	next.Ledger = next.Ledger.with(e)
 	old, young := next.Ledger.split()
@@ -382,19 +381,18 @@ func (q *Queue) remember(next *contents, e Entry) {
 	next.Ledger = young
 }
 
-// commit makes next the contents if it can be saved, and else leaves everything
-// as it was.
+// commit makes next the contents if it can be saved; otherwise nothing changes.
 func (q *Queue) commit(next contents) error {
 	landed, err := q.save(next)
 	if landed {
-		// A reader finds it, so memory must say the same; Lookup saves again
-		// before it acknowledges.
+		// A reader finds it in the file, so memory must have it too. Lookup saves
+		// again before it acknowledges.
 		q.now, q.unsaved = next, err != nil
 	}
 	return err
 }
 
-// adopt makes next the contents whether or not it can be saved.
+// adopt makes next the contents even if it cannot be saved.
 func (q *Queue) adopt(next contents) error {
 	q.now, q.unsaved = next, true
 	_, err := q.save(next)

@@ -26,15 +26,15 @@ import (
 )
 
 const (
-	// sweepTime bounds the ending of processes of an earlier run.
+	// sweepTime limits the time to end processes of an earlier run.
 	sweepTime = 30 * time.Second
-	// lockPatience is how long a killed hub may take to be gone.
+	// lockPatience is how long a killed hub may take to release the lock.
 	lockPatience = time.Second
-	// closeTime bounds ending the agents when the hub ends.
+	// closeTime limits the time to stop the agents when the hub stops.
 	closeTime = 20 * time.Second
 )
 
-// hub is a running hub: the parts, joined.
+// hub is a running hub with its parts.
 type hub struct {
 	logger    *slog.Logger
 	dir       string
@@ -54,9 +54,8 @@ type hub struct {
 	cancel context.CancelFunc
 }
 
-// buildHub makes a hub that is ready to serve, in the order in which each part
-// needs the one before. The parts made so far are closed again if a later one
-// fails.
+// buildHub builds a hub that is ready to serve. It builds the parts in the order of
+// their dependencies. If one fails, it closes the earlier ones.
 func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.Logger) (h *hub, err error) {
 	since := time.Now()
 	h = &hub{logger: logger, dir: c.Data, started: c}
@@ -123,8 +122,8 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	return h, h.tellAddr()
 }
 
-// tellAddr writes where the hub listens. Without space for that it is served all
-// the same; the command line then needs to be told.
+// tellAddr writes the hub's address to a file. If there is no space, the hub runs
+// anyway; the command line then needs the address.
 func (h *hub) tellAddr() error {
 	err := localhub.Announce(h.dir, h.base)
 	if disk.IsFull(err) {
@@ -134,9 +133,9 @@ func (h *hub) tellAddr() error {
 	return err
 }
 
-// openStore opens the data directory. A hub that was killed a moment ago may
-// still be holding the lock while the system clears up after it: that is waited
-// for, another hub is not.
+// openStore opens the data directory. A hub that was killed a moment ago may still
+// hold the lock while the system cleans up: openStore waits for that, but not for a
+// running hub.
 func openStore(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
 	for deadline := time.Now().Add(lockPatience); ; {
 		s, err := store.Open(dir, o)
@@ -153,7 +152,7 @@ func openStore(ctx context.Context, dir string, o store.Options) (*store.Store, 
 }
 
 // sweep ends the processes of an earlier run of this hub before any agent starts:
-// two agents must never work in one tree.
+// two agents must never work in one directory.
 func (h *hub) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
@@ -193,7 +192,7 @@ func (h *hub) settings(c config.Config) (session.Settings, error) {
 	}, nil
 }
 
-// warnOfExposure says which of the hub's own files lie in a workspace.
+// warnOfExposure logs which of the hub's own files are in a workspace.
 func (h *hub) warnOfExposure(s session.Settings) {
 	for _, e := range exposed(h.agents.own, append([]string{s.DefaultWorkspace}, s.Workspaces...)) {
 		h.logger.Warn("move it out of the workspace: " + e.String())
@@ -214,14 +213,14 @@ func (h *hub) serve(ctx context.Context) error {
 	return h.server.Serve(ctx, h.listeners...)
 }
 
-// browse opens the person's browser. That it cannot is no reason to end.
+// browse opens the person's browser. A failure does not end the hub.
 func (h *hub) browse(env []string, link string) {
 	h.run("browser", func(ctx context.Context) error {
 		return openBrowser(ctx, env, h.dir, link, auth.PairingLife)
 	})
 }
 
-// watch applies good edits of the configuration while the hub runs.
+// watch applies valid edits of the configuration while the hub runs.
 func (h *hub) watch(loader config.Loader) {
 	h.run("configuration", func(ctx context.Context) error {
 		return loader.Watch(ctx, h.started, h.reconfigure, func(err error) {
@@ -255,7 +254,7 @@ func (h *hub) reconfigure(c config.Config) {
 	h.logger.Info("configuration applied")
 }
 
-// run runs something beside the server until the hub closes.
+// run runs a function beside the server until the hub closes.
 func (h *hub) run(name string, f func(context.Context) error) {
 	h.beside.Go(func() {
 		if err := f(h.ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -264,14 +263,14 @@ func (h *hub) run(name string, f func(context.Context) error) {
 	})
 }
 
-// close ends the parts in the opposite order of their making: when it returns, the
-// agents are gone and the data directory is free.
+// close stops the parts in reverse order. When it returns, the agents are gone and
+// the data directory is unlocked.
 func (h *hub) close() error {
 	h.cancel()
 	h.beside.Wait()
 	var errs []error
 	for _, l := range h.listeners {
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // as they are once served
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // serve has already closed them
 			errs = append(errs, err)
 		}
 	}
@@ -291,8 +290,8 @@ func (h *hub) close() error {
 	}
 	err := h.store.Close()
 	if errors.Is(err, store.ErrFrozen) {
-		// It was reported when it froze, and the next start repairs it: the hub
-		// itself ended as it was told to.
+		// The freeze was logged when it happened, and the next start repairs the
+		// log: the hub itself stopped as requested.
 		h.logger.Warn("a session could not be closed", "err", err)
 		err = nil
 	}

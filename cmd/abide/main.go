@@ -1,8 +1,8 @@
-// Command abide keeps coding agents at work while you are away, and lets any
-// screen join a session at any moment.
+// Command abide runs coding agents while you are away, and lets any screen join a
+// session at any moment.
 //
-// This package only joins the parts: it reads flags and configuration, builds the
-// parts of the command, runs it and stops it.
+// This package only connects the parts: it reads flags and configuration, builds
+// the parts of the command, runs it and stops it.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 )
 
 func main() {
-	// The first signal ends the program cleanly; from then on a second one ends it
-	// at once, as a signal does by default.
+	// The first signal stops the program cleanly; a second one ends it at once, as
+	// by default.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()

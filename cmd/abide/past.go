@@ -13,9 +13,8 @@ import (
 // pastBytes is how much of a log is read at once.
 const pastBytes = 1 << 20
 
-// past reads a session's log for an agent that comes back to it. It reads once,
-// and only when asked: a long log takes time, and most agents remember by
-// themselves.
+// past reads a session's log for an agent that continues it. It reads once, and
+// only on demand: a long log takes time, and most agents need no summary.
 type past struct {
 	log     observer.Source // nil when there were no turns before
 	after   event.Seq       // the cursor before its first event
@@ -23,8 +22,8 @@ type past struct {
 	read    bool
 }
 
-// known are the events that the replay of a loaded session should have. It is nil
-// when there were no turns before.
+// known returns the events that the replay of a loaded session should have; nil if
+// there were no earlier turns.
 func (p *past) known(ctx context.Context) (*acp.Known, error) {
 	if p.log == nil {
 		return nil, nil
@@ -39,7 +38,7 @@ func (p *past) known(ctx context.Context) (*acp.Known, error) {
 	return known, nil
 }
 
-// text is the account for an agent without memory.
+// text returns the summary for an agent without memory.
 func (p *past) text(ctx context.Context) (string, error) {
 	err := p.readLog(ctx)
 	return p.account.Text(), err

@@ -11,11 +11,11 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// errNotOpened says that a repair left a session behind that nothing can open; it
-// was printed.
+// errNotOpened means that a session still cannot be opened after the repair; the
+// reason was printed.
 var errNotOpened = errors.New("a session cannot be opened; a person must repair the problems above")
 
-// errStays says that problems are left that cannot be repaired; they were printed.
+// errStays means that problems remain that cannot be repaired; they were printed.
 var errStays = errors.New("every session can be opened; the remaining problems cannot be repaired; docs/storage.md explains each kind")
 
 func (p *program) repairCommand() *cobra.Command {
@@ -68,7 +68,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	}
 	switch {
 	case unended != nil:
-		return unended // the repairs hold, but the directory still has the mark of an unclean end
+		return unended // the repairs hold, but the directory is still marked as not closed cleanly
 	case failed > 0:
 		return errNotOpened
 	case len(report.Problems) > 0:
@@ -77,7 +77,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	return nil
 }
 
-// addStaying adds the problems that a check still finds to the failed opens.
+// addStaying adds the problems that a check still finds to the failed openings.
 func addStaying(ctx context.Context, dir, id string, report *store.Report) error {
 	broken := map[string]bool{}
 	for _, problem := range report.Problems {

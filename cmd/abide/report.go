@@ -6,8 +6,8 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// alike bounds how many problems of one kind are printed of one file: damage may
-// have thousands, and the first of them say where to look.
+// alike limits how many problems of one kind are printed per file: damage may cause
+// thousands, and the first ones show where to look.
 const alike = 10
 
 // printReport prints the report of a check or a repair, and its summary.

@@ -10,9 +10,9 @@ import (
 )
 
 // ownFiles are the hub's own files and directories, which agents' fs methods
-// neither read nor write: the data directory, and the configuration's directory.
-// For a configuration that was named it is the file only: the files beside it are
-// not abide's.
+// neither read nor write: the data directory and the configuration's directory. For
+// a configuration given by a flag it is the file only, because other files beside
+// it are not abide's.
 func ownFiles(loader config.Loader, c config.Config) []string {
 	if loader.Required {
 		return []string{c.Data, loader.Path}
@@ -20,7 +20,7 @@ func ownFiles(loader config.Loader, c config.Config) []string {
 	return []string{c.Data, filepath.Dir(loader.Path)}
 }
 
-// exposed are the own files that lie in a workspace, each with the workspace.
+// exposed returns the own files that are in a workspace, each with the workspace.
 func exposed(own, workspaces []string) []exposure {
 	var found []exposure
 	for _, path := range own {

@@ -11,15 +11,15 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// changedFiles bounds the changed files that a resumed agent is told by name.
+// changedFiles limits the changed files that are listed for a resumed agent.
 const changedFiles = 50
 
-// identityBound is how long a repository may take to say which one it is: finding
-// its first commit walks its history. Unknown values are not compared.
+// identityBound limits the time to identify a repository: finding its first commit
+// walks its history. Unknown values are not compared.
 const identityBound = 700 * time.Millisecond
 
-// workspaces tells where a workspace stands, by files and a git that runs nothing
-// the workspace names.
+// workspaces inspects workspaces, by reading files and by running git so that it
+// runs no program that the workspace names.
 type workspaces struct{ git *gitstate.Git } // nil where there is no git
 
 func newWorkspaces(ctx context.Context, logger *slog.Logger) workspaces {
@@ -67,7 +67,7 @@ func (w workspaces) inspect(ctx context.Context, folder string, diff bool) sessi
 	}
 	state.More = status.Total - len(status.Files)
 	if diff && state.Commit != "" && status.Total > 0 {
-		// Without the statistics the names are still told.
+		// Without the statistics the names are still listed.
 		state.DiffStat, _ = w.git.DiffStat(ctx, repository, folder, state.Commit, changedFiles)
 	}
 	return state

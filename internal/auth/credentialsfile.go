@@ -21,14 +21,14 @@ const (
 	recordFile = "auth.json"
 	lockFile   = "auth.lock"
 
-	// noticeEvery is how soon a change made by another process is seen.
+	// noticeEvery is how often changes by another process are looked for.
 	noticeEvery = 500 * time.Millisecond
-	// maxEnded bounds how many ended cookies are remembered.
+	// maxEnded limits the ended cookies that are remembered.
 	maxEnded = 256
 )
 
-// credentialsFile is the file with the record of credentials, and the record last
-// read from it. Each change is made to the file's newest content under its lock.
+// credentialsFile is auth.json and the record last read from it. Each change is
+// made to the file's newest content under its lock.
 type credentialsFile struct {
 	dir    string
 	now    func() time.Time
@@ -41,9 +41,9 @@ type credentialsFile struct {
 	outdated []string // hashes of device cookies that ended in this run, oldest first
 }
 
-// open reads the file, and makes it where there is none.
+// open reads the file, and creates it if it is missing.
 func (f *credentialsFile) open() error {
-	// Opening through a change restores the file's mode if it was loosened.
+	// Opening with a change restores the file's mode.
 	err := f.update(func(*record) error { return nil })
 	if errors.Is(err, ErrNoSpace) {
 		return f.openAsItIs(err)
@@ -51,7 +51,7 @@ func (f *credentialsFile) open() error {
 	return err
 }
 
-// known is the record that was read last.
+// known returns the last record read.
 func (f *credentialsFile) known() *record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,8 +65,8 @@ func (f *credentialsFile) ended(hash string) bool {
 	return slices.ContainsFunc(f.outdated, func(old string) bool { return sameHash(old, hash) })
 }
 
-// openAsItIs takes the file as it is where there is no space to write it again, so
-// that holders of credentials can still come in. Without a file the error is why.
+// openAsItIs uses the file unchanged if there is no space to write it, so that
+// existing credentials still work. Without a file it returns the error.
 func (f *credentialsFile) openAsItIs(why error) error {
 	path := filepath.Join(f.dir, recordFile)
 	rec, version, err := readRecord(path)
@@ -86,8 +86,8 @@ func (f *credentialsFile) openAsItIs(why error) error {
 	return nil
 }
 
-// newest returns the record, read again if the file is not the one it came from. A
-// file that cannot be read leaves the old record in force. This admits no one new,
+// newest returns the record, and reads it again if the file has changed. If the
+// file is unreadable, the old record stays valid. This admits no new credential,
 // and a person who can break the file could change it as well.
 func (f *credentialsFile) newest() *record {
 	path := filepath.Join(f.dir, recordFile)
@@ -99,7 +99,7 @@ func (f *credentialsFile) newest() *record {
 	}
 	rec, version, err := readRecord(path)
 	if err != nil || rec == nil {
-		// Remembered, so that a broken file is reported once and not at every look.
+		// Remember the version, so that a broken file is logged once.
 		f.version = info
 		f.logger.Error("credentials not reloaded, the old ones stay", "err", err)
 		return f.current
@@ -154,9 +154,8 @@ func (f *credentialsFile) update(change func(next *record) error) error {
 	return nil
 }
 
-// watch notices changes of the file by other processes, within half a second, until
-// ctx ends. It looks rather than being told: a look is one stat, and works on every
-// file system.
+// watch detects changes by other processes within half a second, until ctx ends. It
+// polls, because a poll is one stat and works on every file system.
 func (f *credentialsFile) watch(ctx context.Context) error {
 	tick := time.NewTicker(noticeEvery)
 	defer tick.Stop()
@@ -170,8 +169,8 @@ func (f *credentialsFile) watch(ctx context.Context) error {
 	}
 }
 
-// sameVersion tells whether two looks saw the same file: a replaced file has
-// another inode, an edited one another time or size.
+// sameVersion reports whether two stats are of the same version: a replaced file
+// has another inode, an edited one another time or size.
 func sameVersion(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

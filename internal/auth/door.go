@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Refusal is why a request was not admitted. Its message is safe to show: it names
-// the requester's fault and no secret of the hub.
+// Refusal says why a request was refused. Its message may be shown: it names the
+// requester's fault and no secret of the hub.
 type Refusal struct {
 	// Status is the HTTP status: 421, 403, 401 or 429, by the gate that refused.
 	Status  int
@@ -21,10 +21,10 @@ type Refusal struct {
 	// RetryAfter is when to try again, with 429.
 	RetryAfter time.Duration
 	guess      bool // counts as one for the limiter
-	// Ended says, with 401, that the device's sign-in ended.
+	// Ended means, with 401, that the device's sign-in has ended.
 	Ended bool
-	// Challenge is for a page to sign, with 401, when its device's cookie is good
-	// and the page token is missing or not good any more.
+	// Challenge is a text for the page to sign, with 401, when its device's cookie
+	// is valid but the page token is missing or invalid.
 	Challenge string
 }
 
@@ -33,18 +33,18 @@ func (r *Refusal) Error() string { return r.Message }
 
 // Door checks requests at three gates, always in this order:
 //
-//  1. Host is one of the hub's own names, exactly (421). This is what stops a
-//     page whose name was rebound to this machine.
-//  2. Origin, where there is one, is the page's own: the scheme and the very
-//     Host asked for (403). A request without one needs a Bearer token, or the
-//     browser's word in Sec-Fetch-Site that it is a same-origin GET: browsers
-//     send no Origin with those, and pages cannot set that header.
-//  3. The credential is good (401): a Bearer token, or a device. Where both are
-//     there, the token counts. A device is its cookie and, because cookies are
+//  1. Host is exactly one of the hub's own names (421). This stops a page whose
+//     name was rebound to this machine.
+//  2. Origin, if present, is the page's own: the scheme and exactly the requested
+//     Host (403). A request without one needs a Bearer token, or a Sec-Fetch-Site
+//     header for a same-origin GET: browsers send no Origin with those, and pages
+//     cannot set that header.
+//  3. The credential is valid (401): a Bearer token, or a device. If both are
+//     present, the token counts. A device is its cookie and, because cookies are
 //     sent to every port of a host, a page token bound to the origin (ADR 42).
 //
-// Nothing a proxy says about the request counts, nor where it came from: behind
-// a tunnel everybody comes from 127.0.0.1.
+// Headers of a proxy and the client's address do not count: behind a tunnel every
+// request comes from 127.0.0.1.
 type Door struct {
 	registry *Registry
 	hubID    string
@@ -53,18 +53,18 @@ type Door struct {
 	names    atomic.Pointer[[]string] // allowed Host values
 }
 
-// NewDoor returns a door for the hub with that id. It admits no caller until Names
-// was called.
+// NewDoor returns a door for the hub with that id. It admits no request before
+// Names is called.
 func NewDoor(registry *Registry, hubID string) *Door {
 	d := &Door{registry: registry, hubID: hubID, limiter: newLimiter(registry.now), seals: newSeals(registry.now)}
 	d.names.Store(&[]string{})
 	return d
 }
 
-// Names sets the Host values the hub answers to: the loopback names with each
-// of the ports it listens on, those addresses themselves (host:port), and the
-// public names as a browser sends them (with a port unless it is the scheme's
-// own). It may be called again at any time.
+// Names sets the Host values that the hub accepts: the loopback names with each of
+// the ports it listens on, those addresses (host:port), and the public names as a
+// browser sends them (with a port unless it is the scheme's default). It may be
+// called again at any time.
 func (d *Door) Names(listening []string, public []string) {
 	names := slices.Clone(listening)
 	for _, addr := range listening {
@@ -78,9 +78,9 @@ func (d *Door) Names(listening []string, public []string) {
 	d.names.Store(&names)
 }
 
-// Address returns the address by which another machine reaches the hub, if there is
-// one: by the name that a browser used, else by the first public name. Without
-// either it returns the loopback address that the browser used.
+// Address returns the address with which another machine reaches the hub: by the
+// name that a browser used, else by the first public name. If there is neither, it
+// returns the loopback address that the browser used.
 func (d *Door) Address(host string) (address string, loopback bool) {
 	if names := *d.names.Load(); !PublicName(host) {
 		at := slices.IndexFunc(names, PublicName)
@@ -92,23 +92,23 @@ func (d *Door) Address(host string) (address string, loopback bool) {
 	return "https://" + host, false
 }
 
-// Gate is how far a request must have come to be let in.
+// Gate says which checks a route requires.
 type Gate int
 
 // The gates, from least to most.
 const (
-	// OwnHost asks only that the request is addressed to this hub and, if it
-	// has an Origin, comes from it: for the page itself, which holds no data.
+	// OwnHost requires only that the request is addressed to this hub and, if it
+	// has an Origin, comes from it: for the page itself, which contains no data.
 	OwnHost Gate = iota
-	// OwnPage also asks for an Origin: for spending a pairing code.
+	// OwnPage also requires an Origin: for redeeming a pairing code.
 	OwnPage
-	// Credential asks for all three.
+	// Credential requires all three checks.
 	Credential
 )
 
-// Admit passes a request through the gates. The grant is the zero Grant below
-// Credential. The error is a *Refusal, or ctx's: a request that presented a
-// wrong credential too often waits before it is refused.
+// Admit checks a request. The grant is the zero Grant below Credential. The error
+// is a *Refusal, or ctx's: after too many wrong credentials a request waits before
+// it is refused.
 func (d *Door) Admit(ctx context.Context, r *http.Request, gate Gate) (Grant, error) {
 	if !slices.Contains(*d.names.Load(), strings.ToLower(r.Host)) {
 		return Grant{}, &Refusal{Status: http.StatusMisdirectedRequest, Message: "this hub does not answer to that name; add it to public_names if it should"}
@@ -150,7 +150,7 @@ func (d *Door) token(secret string) (Grant, *Refusal) {
 	return grant, nil
 }
 
-// device finds the device among the cookies of a request and checks its second half.
+// device returns the device of a request's cookies and checks the page token.
 func (d *Door) device(r *http.Request) (Grant, *Refusal) {
 	known, refusal := d.devices(r)
 	if refusal != nil {
@@ -172,8 +172,8 @@ func (d *Door) device(r *http.Request) (Grant, *Refusal) {
 	}
 }
 
-// devices lists the paired devices that have a page's key and whose cookies a
-// request carries: at least one, or there is a refusal.
+// devices lists the paired devices with a page key whose cookies a request has: at
+// least one, or it returns a refusal.
 func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
 	cookies := d.cookies(r)
 	if len(cookies) == 0 {
@@ -197,13 +197,14 @@ func (d *Door) devices(r *http.Request) ([]Grant, *Refusal) {
 	case keyless:
 		return nil, &Refusal{Status: http.StatusUnauthorized, Message: "this device was paired by an earlier version, which kept no key in the browser beside the cookie: pair it again with the link that “abide pair” prints"}
 	}
-	// A page with an ended cookie asks several times, in each tab. It is told at once.
+	// A page with an ended cookie asks several times, in each tab. It is refused
+	// without delay.
 	guess := !slices.ContainsFunc(cookies, d.registry.Ended)
 	return nil, &Refusal{Status: http.StatusUnauthorized, Ended: true, guess: guess, Message: "this device was signed out or its access expired: pair it again with the link that “abide pair” prints"}
 }
 
-// Prove exchanges a signed challenge, which a request carries beside the cookie,
-// for a page token and the time it ends. The error is a *Refusal, or ctx's.
+// Prove exchanges a signed challenge, sent with the cookie, for a page token and
+// its expiry. The error is a *Refusal, or ctx's.
 func (d *Door) Prove(ctx context.Context, r *http.Request, challenge, signature string) (token string, until time.Time, err error) {
 	known, refusal := d.devices(r)
 	host := strings.ToLower(r.Host)
@@ -229,25 +230,25 @@ func (d *Door) Prove(ctx context.Context, r *http.Request, challenge, signature 
 	return "", time.Time{}, refusal
 }
 
-// PageToken makes a page token for a device at the host that a request came to,
-// and says when it ends.
+// PageToken makes a page token for a device at the host of the request, and returns
+// its expiry.
 func (d *Door) PageToken(r *http.Request, device Grant) (token string, until time.Time) {
 	return d.seals.make(PageLife, "page", device.ID, strings.ToLower(r.Host))
 }
 
-// SignAddress returns an address of the hub that a browser may fetch without a
-// page token, as for an image or a download, and when it ends. It takes the
-// device's cookie too. The path is escaped, as in a URL.
+// SignAddress returns an address of the hub that a browser may fetch without a page
+// token, as for an image or a download, and its expiry. The device's cookie is
+// needed too. The path is escaped, as in a URL.
 func (d *Door) SignAddress(r *http.Request, device Grant, path string) (address string, until time.Time) {
 	seal, until := d.seals.make(AddressLife, "address", device.ID, strings.ToLower(r.Host), path)
 	return path + "?" + addressParam + "=" + seal, until
 }
 
-// Pair spends a pairing code that came with a request and returns the cookie to
-// set, which takes the place of those the browser presents. The key is the page's
-// public key, the other half of the credential. An address that guessed wrong too
-// often waits for its refusal; a right code never waits, so that another person's
-// guesses lock no one out. A code has 80 random bits and two minutes. The error is
+// Pair redeems a pairing code and returns the cookie to set, which replaces those
+// that the browser presents. The key is the page's public key, the other half of
+// the credential. After too many wrong codes from an address, its refusals are
+// delayed. A right code is never delayed, so that another person's guesses lock
+// nobody out. A code has 80 random bits and is valid for two minutes. The error is
 // a *Refusal, ctx's, ErrInvalid, or one of the registry's file.
 func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key string) (*http.Cookie, Grant, error) {
 	if _, err := parsePageKey(key); err != nil {
@@ -268,13 +269,13 @@ func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key stri
 	return cookie, grant, nil
 }
 
-// Guessed says that a request presented a wrong secret of another kind, and returns when its
-// address may be told so. The error is a *Refusal, or ctx's.
+// Guessed records a wrong secret of another kind, and returns when the refusal may
+// be sent to its address. The error is a *Refusal, or ctx's.
 func (d *Door) Guessed(ctx context.Context, r *http.Request) error {
 	return d.limiter.failed(ctx, peer(r))
 }
 
-// SignOut returns the cookie that makes the browser of a request forget its own.
+// SignOut returns a Set-Cookie that deletes the browser's cookie.
 func (d *Door) SignOut(r *http.Request) *http.Cookie {
 	cookie := d.cookie(r, "")
 	cookie.MaxAge = -1
@@ -289,11 +290,11 @@ func (d *Door) cookie(r *http.Request, value string) *http.Cookie {
 	}
 }
 
-// overTLS reports whether the browser reached the hub by https, as far as a
-// request tells: ownOrigin lets plain http through for loopback names only.
+// overTLS reports whether the browser used https, as far as a request shows:
+// ownOrigin allows plain http for loopback names only.
 func overTLS(r *http.Request) bool { return r.TLS != nil || PublicName(r.Host) }
 
-// cookieName carries the hub's id: cookies ignore ports, so two hubs on one
+// cookieName includes the hub's id: cookies ignore ports, so two hubs on one
 // machine would overwrite each other's.
 func (d *Door) cookieName(secure bool) string {
 	if secure {
@@ -302,9 +303,9 @@ func (d *Door) cookieName(secure bool) string {
 	return "abide-" + d.hubID
 }
 
-// cookies lists the values of every cookie of the hub's name: another port may
-// have set one beside the hub's own. Over https only those with the prefix
-// __Host- count, which pages of plain http cannot set.
+// cookies lists the values of every cookie with the hub's name: another port may
+// have set one too. Over https only those with the prefix __Host- count, which
+// pages of plain http cannot set.
 func (d *Door) cookies(r *http.Request) []string {
 	found := r.CookiesNamed(d.cookieName(true))
 	if !overTLS(r) {
@@ -319,7 +320,7 @@ func (d *Door) cookies(r *http.Request) []string {
 	return values
 }
 
-// pageToken is the page token that a request carries; empty where there is none.
+// pageToken returns the page token of a request; empty if there is none.
 func pageToken(r *http.Request) string {
 	if token := r.Header.Get(PageHeader); token != "" {
 		return token
@@ -332,7 +333,8 @@ func pageToken(r *http.Request) string {
 	return ""
 }
 
-// addressSignature is the signature of a signed address, which only reads.
+// addressSignature returns the signature of a signed address, which only allows
+// reads.
 func addressSignature(r *http.Request) string {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Upgrade") != "" {
 		return ""
@@ -355,13 +357,13 @@ func checkOrigin(r *http.Request, gate Gate, hasToken bool) *Refusal {
 	case gate == Credential && sameOriginGet(r):
 		return nil
 	case gate == Credential && !hasCookie(r):
-		return nil // nothing that could be abused; the next gate asks for a credential
+		return nil // it cannot be abused; the next gate requires a credential
 	}
 	return &Refusal{Status: http.StatusForbidden, Message: "a request without an Origin needs a Bearer token"}
 }
 
-// ownOrigin compares exactly. A loopback name is reached by plain http, since the hub
-// speaks no TLS; a public name through a proxy that speaks TLS.
+// ownOrigin compares exactly. A loopback name must use plain http, because the hub
+// has no TLS; a public name must use https, through a proxy.
 func ownOrigin(origin, host string) bool {
 	origin, host = strings.ToLower(origin), strings.ToLower(host)
 	if loopbackName(host) {
@@ -370,8 +372,8 @@ func ownOrigin(origin, host string) bool {
 	return origin == "https://"+host
 }
 
-// PublicName reports whether a Host is a name of other machines' too, which is
-// reached by https only.
+// PublicName reports whether a Host is reachable from other machines, for which
+// https is required.
 func PublicName(host string) bool { return !loopbackName(host) }
 
 func loopbackName(host string) bool {
@@ -386,8 +388,8 @@ func loopbackName(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// sameOriginGet never holds for a WebSocket: browsers send an Origin with
-// those, so one without it is not a browser's.
+// sameOriginGet is never true for a WebSocket: browsers send an Origin with those,
+// so one without it does not come from a browser.
 func sameOriginGet(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -397,8 +399,8 @@ func sameOriginGet(r *http.Request) bool {
 
 func hasCookie(r *http.Request) bool { return r.Header.Get("Cookie") != "" }
 
-// bearer says whether there is an Authorization header at all: a wrong one is
-// not looked past for a cookie.
+// bearer returns whether there is an Authorization header at all: if it is wrong, a
+// cookie does not count.
 func bearer(r *http.Request) (token string, present bool) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {
@@ -411,8 +413,8 @@ func bearer(r *http.Request) (token string, present bool) {
 	return strings.TrimSpace(token), true
 }
 
-// peer is the address failures are counted by: one host, or one IPv6 network, as
-// one party usually controls it.
+// peer is the address by which failures are counted: one host, or one IPv6 network,
+// because one party usually controls the whole network.
 func peer(r *http.Request) string {
 	addr, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

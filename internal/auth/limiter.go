@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// Failures that cost nothing: five a minute for one address, twenty a
-	// minute for all together. Beyond them each failure waits its turn.
+	// Failures without delay: five a minute for one address, twenty a minute in
+	// all. Each further failure waits.
 	addressBurst = 5
 	totalBurst   = 20
 
-	// maxDelay bounds a wait: the right credential is kept waiting, never
+	// maxDelay limits the wait, so that the right credential is delayed but never
 	// locked out.
 	maxDelay = 5 * time.Second
-	// maxWaiting bounds how many requests wait at once; those beyond it are
-	// told to come back.
+	// maxWaiting limits the waiting requests; further ones are told to come back
+	// later.
 	maxWaiting = 64
-	// maxAddresses bounds the addresses remembered.
+	// maxAddresses limits the remembered addresses.
 	maxAddresses = 1024
 )
 
-// limiter slows down clients that present wrong credentials, by delay and in
-// bounded memory.
+// limiter slows down clients with wrong credentials, with delays and bounded
+// memory.
 type limiter struct {
 	now   func() time.Time
 	slots chan struct{} // one for each request that waits
@@ -45,7 +45,7 @@ func newLimiter(now func() time.Time) *limiter {
 	}
 }
 
-// count notes a failure of an address.
+// count counts a failure of an address.
 func (l *limiter) count(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,23 +54,23 @@ func (l *limiter) count(address string) {
 	take(l.of(address, now), now)
 }
 
-// take lets a bucket go into debt, which wait waits for, but only so far that an
-// attack is forgotten a minute after it ended.
+// take lets a bucket go into debt, which wait waits for. The debt is limited, so
+// that an attack is forgotten a minute after it ended.
 func take(b *rate.Limiter, now time.Time) {
 	if b.TokensAt(now) > -float64(b.Burst()) {
 		b.ReserveN(now, 1)
 	}
 }
 
-// failed notes a failure and waits as long as the failures of before demand.
+// failed counts a failure and waits as long as earlier failures require.
 func (l *limiter) failed(ctx context.Context, address string) error {
 	err := l.wait(ctx, address)
 	l.count(address)
 	return err
 }
 
-// wait returns when the address may try again, at most maxDelay later. The
-// error is a *Refusal when too many wait already, or ctx's.
+// wait returns when the address may try again, at most maxDelay later. The error is
+// a *Refusal if too many requests wait already, or ctx's.
 func (l *limiter) wait(ctx context.Context, address string) error {
 	delay := l.delay(address)
 	if delay <= 0 {
@@ -100,7 +100,7 @@ func (l *limiter) delay(address string) time.Duration {
 	return min(debt, maxDelay)
 }
 
-// debtOf is how long it takes until the bucket holds one failure again.
+// debtOf returns how long it takes until the bucket allows one failure again.
 func debtOf(b *rate.Limiter, now time.Time) time.Duration {
 	missing := 1 - b.TokensAt(now)
 	if missing <= 0 {
@@ -122,8 +122,8 @@ func (l *limiter) of(address string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// forget drops the addresses without debt or, when all have some, all of them: the
-// bucket for all addresses together still holds.
+// forget removes the addresses without debt. If all have debt it removes all: the
+// bucket for all addresses still applies.
 func (l *limiter) forget(now time.Time) {
 	for address, b := range l.addresses {
 		if b.TokensAt(now) >= addressBurst {

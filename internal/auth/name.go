@@ -11,8 +11,8 @@ import (
 // longestName is the most runes of a device's name.
 const longestName = 64
 
-// reserved reports names by which logs call the hub, agents, and credentials without
-// a name. A browser that asks for one goes by its id.
+// reserved reports names that logs use for the hub, agents, and credentials without
+// a name. A browser that asks for one gets its id as its name.
 func reserved(name string) bool {
 	name = strings.ToLower(name)
 	return name == "hub" || name == "agent" ||
@@ -23,7 +23,8 @@ func reservedError(name string) error {
 	return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
 }
 
-// cleanName makes a device's name fit for one line of a list, a log and a terminal.
+// cleanName makes a device's name printable as one line in a list, a log and a
+// terminal.
 func cleanName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c == utf8.RuneError || !unicode.IsPrint(c) {
@@ -34,8 +35,8 @@ func cleanName(name string) string {
 	return firstRunes(strings.TrimSpace(name), longestName)
 }
 
-// freeName is the name, with a number from 2 on if a device has it already: two
-// browsers of one kind call themselves the same.
+// freeName returns the name, with a number from 2 on if a device already has it:
+// two browsers of one kind give the same name.
 func freeName(name string, devices []grantRecord) string {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(devices, func(g grantRecord) bool { return g.Name == name })

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// How long the proofs of a page live, at most until the hub ends.
+// Lifetimes of a page's proofs, which also end with the hub.
 const (
-	// PageLife is how long a page token is good for.
+	// PageLife is how long a page token is valid.
 	PageLife = 24 * time.Hour
-	// AddressLife is how long a signed address is good for.
+	// AddressLife is how long a signed address is valid.
 	AddressLife = 10 * time.Minute
 
 	challengeLife = 2 * time.Minute
@@ -33,18 +33,17 @@ const (
 // addressParam carries the signature of a signed address.
 const addressParam = "signature"
 
-// signedText is the text that a page signs with its key: the challenge is good for
-// nothing at another origin.
+// signedText is the text that a page signs with its key. It includes the origin, so
+// the signature is invalid at another one.
 func signedText(origin, challenge string) string {
 	return "abide-page\n" + origin + "\n" + challenge
 }
 
-// seals makes and checks the texts that a page holds as the second half of its
-// device's cookie: challenges, page tokens and the signatures of addresses. A
-// seal is its end and a MAC under a key that lives as long as the process, so
-// nothing is stored, and a seal that a page hands to another program on the
-// hub's port, which can only listen there while the hub is down, is worthless
-// once the hub is back.
+// seals makes and verifies the texts that a page holds as the second half of its
+// device's cookie: challenges, page tokens and the signatures of addresses. A seal
+// is its expiry and a MAC under a key of this process, so nothing is stored. A seal
+// that a page sends to another program on the hub's port, which can only listen
+// there while the hub is down, is invalid once the hub is back.
 type seals struct {
 	key [32]byte
 	now func() time.Time
@@ -56,15 +55,15 @@ func newSeals(now func() time.Time) *seals {
 	return s
 }
 
-// make seals the parts for a life. The first part is the purpose of the seal.
+// make seals the parts for a lifetime. The first part is the purpose of the seal.
 func (s *seals) make(life time.Duration, parts ...string) (seal string, until time.Time) {
 	until = s.now().Add(life).UTC().Truncate(time.Second)
 	raw := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
 	return base64.RawURLEncoding.EncodeToString(append(raw, s.mac(raw, parts)...)), until
 }
 
-// good reports whether make returned the seal for the same parts and its life
-// has not ended.
+// good reports whether make returned the seal for the same parts and it has not
+// expired.
 func (s *seals) good(seal string, parts ...string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(seal)
 	if err != nil || len(raw) != 8+sha256.Size {
@@ -78,7 +77,7 @@ func (s *seals) mac(until []byte, parts []string) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
 	mac.Write(until)
 	for _, part := range parts {
-		// With its length: no two lists of parts are the same bytes.
+		// Include the length, so that no two lists of parts have the same bytes.
 		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		mac.Write([]byte(part))
 	}
@@ -99,8 +98,8 @@ func parsePageKey(text string) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
-// signed reports whether the signature, as WebCrypto makes it (r and s of 32
-// bytes each, in base64url), is of the text and by the key.
+// signed reports whether the signature, in WebCrypto's form (r and s of 32 bytes
+// each, in base64url), is valid for the text and the key.
 func signed(key, text, signature string) bool {
 	public, err := parsePageKey(key)
 	if err != nil {

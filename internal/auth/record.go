@@ -59,8 +59,8 @@ func (g grantRecord) grant(kind Kind) Grant {
 	return out
 }
 
-// live reports whether the credential is still good. A clock set back makes
-// nothing immortal: the absolute end stays where it was.
+// live reports whether the credential is still valid. A clock set back does not
+// extend the absolute expiry.
 func (g grantRecord) live(kind Kind, now time.Time) bool {
 	end := g.grant(kind).ExpiresAt
 	if !end.IsZero() && !now.Before(end) {
@@ -79,7 +79,7 @@ func (g grantRecord) lastSeen() time.Time {
 	return g.CreatedAt
 }
 
-// prune drops ended credentials, so the file stays as small as the set in use.
+// prune removes ended credentials, to keep the file small.
 func (r *record) prune(now time.Time) {
 	r.Pairing = slices.DeleteFunc(r.Pairing, func(p pairingRecord) bool { return !now.Before(p.ExpiresAt) })
 	r.Devices = slices.DeleteFunc(r.Devices, func(g grantRecord) bool { return !g.live(KindDevice, now) })
@@ -94,9 +94,9 @@ func (r *record) clone() *record {
 	return &c
 }
 
-// readRecord reads the file and says which version of it that was. A file that
-// is not there is a nil record; one that cannot be understood is an error, for
-// starting afresh would log everybody out behind their backs.
+// readRecord reads the file and returns its version. For a missing file the record
+// is nil. An invalid file is an error, because starting with an empty one would
+// sign everybody out unnoticed.
 func readRecord(path string) (*record, os.FileInfo, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,8 +137,7 @@ func writeRecord(path string, r *record) (os.FileInfo, error) {
 	return info, nil
 }
 
-// writeError says that the file could not be written, and whether for lack of
-// room.
+// writeError describes a failed write, and whether the cause is missing space.
 func writeError(err error) error {
 	if disk.IsFull(err) {
 		return fmt.Errorf("writing credentials: %w: %w", ErrNoSpace, err)

@@ -21,26 +21,26 @@ const (
 	// tokenPrefix lets secret scanners, and people, recognise a token.
 	tokenPrefix = "abide_"
 
-	// maxPairing and maxGrants bound the file: the oldest pairing codes go
-	// first; a grant beyond the bound is refused.
+	// maxPairing and maxGrants limit the file: the oldest pairing codes are
+	// removed, a grant beyond the limit is refused.
 	maxPairing = 32
 	maxGrants  = 1000
 
-	// newFor is how long a grant is new, and maxNew how many are listed as such.
+	// newFor is how long a grant counts as new, and maxNew how many are listed as
+	// such.
 	newFor = 7 * 24 * time.Hour
 	maxNew = 20
 
-	// touchEvery is how stale last_used may be. It bounds the writes of a device
-	// that is always on.
+	// touchEvery is how old last_used may be. It limits the writes of a device that
+	// is always on.
 	touchEvery = time.Hour
-	// lookRate is how often a second the file is read for a code that is not known.
+	// lookRate is how many times a second the file is read for an unknown code.
 	lookRate = 20
 )
 
-// Registry is the credentials of one data directory. Several processes may
-// have one open on the same directory: each change is made to the file's newest
-// content under its lock. All methods may be called at any time from any
-// goroutine.
+// Registry holds the credentials of one data directory. Several processes may have
+// one open on the same directory: each change is made to the file's newest content
+// under its lock. It is safe for concurrent use.
 type Registry struct {
 	file   *credentialsFile
 	now    func() time.Time
@@ -48,8 +48,8 @@ type Registry struct {
 	looks  *rate.Limiter // at the file, for codes that may be newer than current
 }
 
-// Open reads the credentials of a data directory, which must exist, and makes
-// them on first use. A nil now is the clock.
+// Open reads the credentials of a data directory, which must exist, and creates the
+// file if needed. If now is nil, time.Now is used.
 func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, error) {
 	if now == nil {
 		now = time.Now
@@ -68,17 +68,17 @@ func Open(dir string, logger *slog.Logger, now func() time.Time) (*Registry, err
 type TokenRequest struct {
 	Name  string
 	Scope Scope
-	// SessionID is the one session the token is good for. Only an owner's
-	// token may leave it empty.
+	// SessionID is the one session that the token is valid for. Only an owner's
+	// token may omit it.
 	SessionID string
-	// Life is how long it lasts; zero means until it is revoked.
+	// Life is how long the token is valid; zero means until it is revoked.
 	Life time.Duration
 	// Holder is "uid:N" for the command line of the hub's own machine, which makes
-	// itself one token after another; else it is empty.
+	// many tokens; otherwise it is empty.
 	Holder string
 }
 
-// MintToken makes a Bearer token. The secret is returned once and kept nowhere.
+// MintToken makes a Bearer token. The secret is returned once and not stored.
 func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err error) {
 	if _, ok := ParseScope(string(req.Scope)); !ok {
 		return "", Grant{}, fmt.Errorf("%w: no scope %q", ErrInvalid, req.Scope)
@@ -135,12 +135,11 @@ func (r *Registry) MintPairingCode() (string, error) {
 	return code, nil
 }
 
-// Redeem spends a pairing code and makes a device with the owner's scope. The
-// secret is the device's cookie, returned once and kept nowhere. A name that another
-// device has gets a number. A code that is
-// spent, expired or was never given out is ErrUnknown. The devices with the
-// replaced cookies, valid or not, end in the same write: they are the same
-// browser's, which will not present them again.
+// Redeem redeems a pairing code and makes a device with the owner's scope. The
+// secret is the device's cookie, returned once and not stored. A name that another
+// device has gets a number. A code that was redeemed, has expired or never existed
+// is ErrUnknown. The devices of the replaced cookies, valid or not, end in the same
+// write: they belong to the same browser, which will not present them again.
 func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (secret string, g Grant, err error) {
 	if !r.waits(code) {
 		return "", Grant{}, fmt.Errorf("redeeming a pairing code: %w", ErrUnknown)
@@ -176,17 +175,17 @@ func (r *Registry) Redeem(code, device, pageKey string, replaced ...string) (sec
 	return secret, rec.grant(KindDevice), nil
 }
 
-// waits reports whether a pairing code may be there to redeem, without the file or
-// its lock: thousands of wrong codes at once must not wait for either. A code that
-// another process has just made is looked for in the file, lookRate times a second;
-// beyond that Run finds it within half a second.
+// waits reports whether a pairing code may exist, without the file or its lock:
+// thousands of wrong codes at once must not wait for either. A code that another
+// process has just made is looked up in the file, lookRate times a second; beyond
+// that Run finds it within half a second.
 func (r *Registry) waits(code string) bool {
 	current := r.file.known()
 	return current.pairing(code) || r.looks.AllowN(r.now(), 1) && r.file.newest().pairing(code)
 }
 
-// Present looks up a credential that a request carries, and notes that it was
-// used. The error is ErrUnknown for anything that is not good now.
+// Present looks up the credential of a request and records its use. The error is
+// ErrUnknown for anything that is not valid now.
 func (r *Registry) Present(kind Kind, secret string) (Grant, error) {
 	now := r.now()
 	current := r.file.newest()
@@ -203,14 +202,14 @@ func (r *Registry) Present(kind Kind, secret string) (Grant, error) {
 	return Grant{}, ErrUnknown
 }
 
-// Ended reports whether a device's cookie was good earlier in this run: a browser
-// that presents it guesses nothing.
+// Ended reports whether a device's cookie was valid earlier in this run: presenting
+// it does not count as a guess.
 func (r *Registry) Ended(cookie string) bool {
 	return r.file.ended(r.file.newest().hash(cookie))
 }
 
-// Grant is the registry's present version of a grant, for users that live longer
-// than one request. ErrUnknown means it ended or was revoked.
+// Grant returns the registry's current version of a grant, for users that live
+// longer than one request. ErrUnknown means that it expired or was revoked.
 func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
 	current := r.file.known()
 	now := r.now()
@@ -222,9 +221,9 @@ func (r *Registry) Grant(kind Kind, id string) (Grant, error) {
 	return Grant{}, ErrUnknown
 }
 
-// May reports whether the person that a record names may do verb on a session now.
-// A record of an ended or revoked credential allows nothing. Records of the hub's
-// own machine always count: its owner holds no credential for long.
+// May reports whether the recorded person may do verb on a session now. A record of
+// an ended or revoked credential allows nothing. Records of the hub's own machine
+// always count, because its command line has no lasting credential.
 func (r *Registry) May(by event.Actor, verb Verb, sessionID string) bool {
 	if strings.HasPrefix(by.ID, holderPrefix) {
 		return true
@@ -232,8 +231,7 @@ func (r *Registry) May(by event.Actor, verb Verb, sessionID string) bool {
 	return slices.ContainsFunc(r.Grants(), func(g Grant) bool { return g.By().Is(by.Name, by.ID) && g.May(verb, sessionID) })
 }
 
-// Grants lists the devices and tokens that are good now, devices first, oldest
-// first.
+// Grants lists the valid devices and tokens, devices first, oldest first.
 func (r *Registry) Grants() []Grant {
 	now := r.now()
 	current := r.file.newest()
@@ -248,8 +246,8 @@ func (r *Registry) Grants() []Grant {
 	return list
 }
 
-// LetInSince lists the grants that were made after own, of those of the last week the
-// newest, oldest first.
+// LetInSince lists the newest grants that were made after own and within the last
+// week, oldest first.
 func (r *Registry) LetInSince(own Grant) []Grant {
 	since := own.CreatedAt
 	if week := r.now().Add(-newFor); week.After(since) {
@@ -260,7 +258,7 @@ func (r *Registry) LetInSince(own Grant) []Grant {
 	return list[max(0, len(list)-maxNew):]
 }
 
-// Revoke ends a device or a token for good. Its sockets learn through Changed.
+// Revoke ends a device or a token. Its sockets learn of it through Changed.
 func (r *Registry) Revoke(id string) error {
 	err := r.file.update(func(next *record) error {
 		before := len(next.Devices) + len(next.Tokens)
@@ -278,8 +276,8 @@ func (r *Registry) Revoke(id string) error {
 	return nil
 }
 
-// Rename gives a device or a token the name that lists and logs call it by from
-// now on. A name of which nothing can be printed is ErrInvalid.
+// Rename changes the name of a device or a token. A name without printable
+// characters is ErrInvalid.
 func (r *Registry) Rename(id, name string) (Grant, error) {
 	name = cleanName(name)
 	if name == "" {
@@ -307,15 +305,14 @@ func (r *Registry) Rename(id, name string) (Grant, error) {
 	return renamed, nil
 }
 
-// Changed returns a channel that is closed when grants may have changed. Take
-// it before asking. Changes by other processes ring it while Run runs.
+// Changed returns a channel that is closed when grants may have changed. Take it
+// before reading them. It also signals changes by other processes while Run runs.
 func (r *Registry) Changed() <-chan struct{} { return r.file.changed.Listen() }
 
-// Run notices changes of the file by other processes, within half a second, until
-// ctx ends.
+// Run detects changes by other processes within half a second, until ctx ends.
 func (r *Registry) Run(ctx context.Context) error { return r.file.watch(ctx) }
 
-// touch notes that a credential was used. A failure to do so refuses no one.
+// touch records that a credential was used. A failure refuses no request.
 func (r *Registry) touch(kind Kind, id string, now time.Time) {
 	err := r.file.update(func(next *record) error {
 		for i, rec := range next.grants(kind) {

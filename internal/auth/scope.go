@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Scope is how much a credential may do. It is read from the hub's own record of
-// the credential, never from a client's claim.
+// Scope says how much a credential may do. It is read from the hub's own record,
+// never from a client's claim.
 type Scope string
 
 // The scopes, from most to least.
@@ -32,16 +32,16 @@ func ParseScope(s string) (Scope, bool) {
 	return "", false
 }
 
-// Verb is a kind of action, as coarse as scopes tell it apart.
+// Verb is a kind of action, as detailed as scopes distinguish.
 type Verb int
 
 // The verbs, from least to most.
 const (
-	// Read is looking at a session.
+	// Read is reading a session.
 	Read Verb = iota
 	// Act is prompting, cancelling, queueing and answering in a session.
 	Act
-	// Manage is everything else: making and deleting sessions, changing an
+	// Manage is everything else: creating and deleting sessions, changing an
 	// agent's mode or options, devices.
 	Manage
 )
@@ -63,7 +63,7 @@ type Grant struct {
 	Scope Scope
 	// SessionID limits the grant to one session; empty means all of them.
 	SessionID string
-	// Holder stands in logs for the credential's ID where one holder has one credential
+	// Holder replaces the credential's ID in logs if one holder has one credential
 	// after another: "uid:N" for the command line.
 	Holder string
 	// PageKey is the public key of a device's page (P-256, base64url); empty for
@@ -72,7 +72,7 @@ type Grant struct {
 	CreatedAt time.Time
 	// LastUsed is when it was last presented, to about an hour.
 	LastUsed time.Time
-	// ExpiresAt is when it ends at the latest; zero means never.
+	// ExpiresAt is when it expires at the latest; zero means never.
 	ExpiresAt time.Time
 }
 
@@ -82,7 +82,7 @@ const holderPrefix = "uid:"
 // LocalHolder is the Holder of the user with that id at the hub's own machine.
 func LocalHolder(uid int) string { return holderPrefix + strconv.Itoa(uid) }
 
-// Actor names the grant's holder in the log of a session.
+// Actor returns the grant's holder as the actor of events.
 func (g Grant) Actor() string {
 	if g.Name == "" || reserved(g.Name) {
 		return string(g.Kind) + ":" + g.ID
@@ -93,8 +93,9 @@ func (g Grant) Actor() string {
 // By is the grant's holder as the log of a session names it.
 func (g Grant) By() event.Actor { return event.Actor{Name: g.Actor(), ID: cmp.Or(g.Holder, g.ID)} }
 
-// Person names the reader behind the grant. All of the owner's devices and tokens
-// are one person; each viewer, and each guest of one session, is one of their own.
+// Person identifies the reader behind the grant. All of the owner's devices and
+// tokens are one person; each viewer, and each collaborator of one session, is a
+// separate one.
 func (g Grant) Person() string {
 	if g.Scope == Owner && g.SessionID == "" {
 		return string(Owner)
@@ -102,9 +103,8 @@ func (g Grant) Person() string {
 	return string(g.Kind) + ":" + g.ID
 }
 
-// May reports whether the grant covers verb on a session. An empty sessionID means
-// no session in particular: all of them, or something of the hub itself. Every verb
-// that is not listed is refused.
+// May reports whether the grant allows verb on a session. An empty sessionID means
+// all sessions, or the hub itself. An unknown verb is refused.
 func (g Grant) May(verb Verb, sessionID string) bool {
 	if g.SessionID != "" && sessionID != g.SessionID {
 		return false

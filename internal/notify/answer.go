@@ -16,10 +16,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// maxTokens bounds the answer tokens that are out.
+// maxTokens limits the valid answer tokens.
 const maxTokens = 4096
 
-// answerToken is the right of a token: to answer one question, once.
+// answerToken is a token's right to answer one permission request once.
 type answerToken struct {
 	sessionID, permissionID string
 	seq                     event.Seq
@@ -28,15 +28,15 @@ type answerToken struct {
 	device, deviceKind      string
 }
 
-// tokens are the answer tokens of this run, by their hash. They are not kept on disk: a
-// question dies with the hub, and so does its token.
+// tokens are the answer tokens of this run, by their hash. They are not stored: a
+// permission request ends with the hub, and so does its token.
 type tokens struct {
 	mu   sync.Mutex
 	live map[[sha256.Size]byte]answerToken
 }
 
-// mint makes the token of a question for a target. An earlier one for the same is not
-// good any more.
+// mint makes the token of a request for a target. It invalidates an earlier one for
+// the same.
 func (t *tokens) mint(a answerToken) string {
 	t.drop(func(o answerToken) bool { return o.target == a.target && o.sessionID == a.sessionID })
 	secret := make([]byte, 32)
@@ -77,15 +77,15 @@ func (t *tokens) drop(is func(answerToken) bool) {
 	}
 }
 
-// Answered is the question that a token answered.
+// Answered is the permission request that a token answered.
 type Answered struct {
 	SessionID string
 	Grant     auth.Grant
 	Outcome   event.PermissionOutcome
 }
 
-// Answer settles the question that a token is for. ErrNotFound says that the token is not
-// good, or not any more.
+// Answer settles the permission request of a token. ErrNotFound means that the
+// token is not valid, or no longer.
 func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered, error) {
 	a, ok := n.tokens.take(token)
 	if !ok {
@@ -108,12 +108,12 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 	case err == nil:
 		return Answered{a.sessionID, grant, outcome}, nil
 	case errors.Is(err, session.ErrUnavailable), ctx.Err() != nil:
-		n.tokens.put(token, a) // nothing was settled; it may be tried again
+		n.tokens.put(token, a) // it was not settled, so the token may be used again
 	}
 	return Answered{}, err
 }
 
-// closed notes that the device that answers has taken its notification away itself.
+// closed records that the answering device has removed its notification itself.
 func (n *Notifier) closed(a answerToken) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

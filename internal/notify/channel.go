@@ -23,14 +23,15 @@ const (
 	Webhook = "webhook"
 )
 
-// Channel is a way beside push, named in the configuration.
+// Channel is another way than push, from the configuration.
 type Channel struct {
 	Name string
 	// Type is Ntfy or Webhook.
 	Type string
 	// URL is of the topic, or of the receiver.
 	URL string
-	// Secret is the token of a topic that needs one, or the key that signs for a receiver.
+	// Secret is the token of a protected topic, or the key that signs for a
+	// receiver.
 	Secret string
 	Choice Choice
 }
@@ -41,11 +42,11 @@ type channelSet struct {
 	base string
 }
 
-// ChannelState is a channel as it is shown in the settings.
+// ChannelState is a channel as shown in the settings.
 type ChannelState struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Host is where it goes; the path may be a secret.
+	// Host is the destination; the path may be a secret.
 	Host string `json:"host"`
 	Choice
 	Outcomes []Outcome `json:"outcomes"`
@@ -68,7 +69,8 @@ func (n *Notifier) ChannelList() []ChannelState {
 	return list
 }
 
-// ChooseChannel changes the events of a channel, over those of the configuration.
+// ChooseChannel sets the events of a channel, which override those of the
+// configuration.
 func (n *Notifier) ChooseChannel(name string, choice Choice) error {
 	if err := choice.check(); err != nil {
 		return err
@@ -111,8 +113,9 @@ func sendWebhook(ctx context.Context, guard *outgoing.Guard, c Channel, p Payloa
 	return guard.Send(ctx, http.MethodPost, c.URL, header, body)
 }
 
-// Sign makes the header X-Abide-Signature: "t=SECONDS,v1=HEX", the HMAC-SHA256 of
-// SECONDS, "." and the body. A receiver refuses an old time, and an id it has seen.
+// Sign returns the header X-Abide-Signature: "t=SECONDS,v1=HEX", the HMAC-SHA256 of
+// SECONDS, "." and the body. A receiver should refuse an old time, and an id that
+// it has seen.
 func Sign(secret string, at time.Time, body []byte) string {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -121,7 +124,8 @@ func Sign(secret string, at time.Time, body []byte) string {
 	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// sendNtfy publishes to a topic. The answer token is not sent: a topic may be read by others.
+// sendNtfy publishes to a topic. It omits the answer token, because others may read
+// a topic.
 func sendNtfy(ctx context.Context, guard *outgoing.Guard, c Channel, link string, p Payload) (outgoing.Answer, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {

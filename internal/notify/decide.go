@@ -9,7 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// apply makes the deliveries for an event.
+// apply creates the deliveries for an event.
 func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 	defer n.kick.Ring()
 	n.mu.Lock()
@@ -22,11 +22,11 @@ func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 	is, told := n.saved.Told[b.ID()]
 	n.settle(b.ID(), what)
 	if told && what.next != nil && what.settles(is.Kind, is.PermissionID) {
-		n.tell(b, *what.next) // the question that the answered one had taken the place of
+		n.tell(b, *what.next) // the request that the answered one had replaced
 	}
 }
 
-// tell makes deliveries of a note. The lock is held.
+// tell creates deliveries of a note. The caller holds the lock.
 func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	earlier := n.saved.Told[note.SessionID]
 	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
@@ -48,7 +48,7 @@ func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	n.keep()
 }
 
-// settle withdraws a message, if it is the one that was sent. The lock is held.
+// settle withdraws a message if it was sent. The caller holds the lock.
 func (n *Notifier) settle(sessionID string, what found) {
 	if what.permission != "" {
 		n.tokens.drop(func(t answerToken) bool { return t.sessionID == sessionID && t.permissionID == what.permission })
@@ -74,12 +74,13 @@ func (n *Notifier) settle(sessionID string, what found) {
 	n.keep()
 }
 
-// settles reports whether a message of this kind is settled by the finding.
+// settles reports whether the finding settles a message of this kind.
 func (f found) settles(kind Kind, permission string) bool {
 	return slices.Contains(f.settled, kind) || f.permission != "" && f.permission == permission
 }
 
-// queue adds a delivery in place of those of the same session and target. The lock is held.
+// queue adds a delivery and removes those of the same session and target. The
+// caller holds the lock.
 func (n *Notifier) queue(d delivery) {
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(o delivery) bool {
 		return o.Target == d.Target && o.Note.SessionID == d.Note.SessionID && d.Kind != Test
@@ -90,13 +91,13 @@ func (n *Notifier) queue(d delivery) {
 	n.saved.Deliveries = append(n.saved.Deliveries, d)
 }
 
-// withdrawQueued drops the waiting messages about a session: a newer one takes
-// their place. The lock is held.
+// withdrawQueued removes the waiting messages about a session, which a newer one
+// replaces. The caller holds the lock.
 func (n *Notifier) withdrawQueued(sessionID string) {
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID })
 }
 
-// forget drops everything about a session that was deleted.
+// forget removes everything about a deleted session.
 func (n *Notifier) forget(sessionID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -105,8 +106,8 @@ func (n *Notifier) forget(sessionID string) {
 	}
 }
 
-// onScreen reports whether a screen of the device shows the session now (visible), and
-// whether it has acknowledged the event of the note (shown).
+// onScreen returns whether a screen of the device shows the session now (visible),
+// and whether it has acknowledged the note's event (shown).
 func onScreen(b *session.BackgroundSession, device string, note Note) (shown, visible bool) {
 	for _, o := range b.Watching() {
 		if o.Device == device && o.Activity != session.Away {
@@ -117,8 +118,8 @@ func onScreen(b *session.BackgroundSession, device string, note Note) (shown, vi
 	return shown, visible
 }
 
-// mayRead reports whether the credential behind a target still lets it read a session. The
-// lock is held.
+// mayRead reports whether the credential of a target may still read a session. The
+// caller holds the lock.
 func (n *Notifier) mayRead(t target, sessionID string) bool {
 	if t.device == "" {
 		return true
@@ -127,8 +128,8 @@ func (n *Notifier) mayRead(t target, sessionID string) bool {
 	return err == nil && grant.May(auth.Read, sessionID)
 }
 
-// revive checks the unsent messages of an earlier run: questions died with the hub,
-// the others are sent if they still hold.
+// revive checks the unsent messages of an earlier run: permission requests ended
+// with the hub; other messages are sent if they still apply.
 func (n *Notifier) revive(ctx context.Context) {
 	n.mu.Lock()
 	waiting := slices.Clone(n.saved.Deliveries)
@@ -150,7 +151,7 @@ func (n *Notifier) revive(ctx context.Context) {
 	}
 }
 
-// stands reports whether a note about a session still holds.
+// stands reports whether a note about a session still applies.
 func (n *Notifier) stands(ctx context.Context, note Note) bool {
 	info, err := n.manager.Info(ctx, note.SessionID)
 	if err != nil {

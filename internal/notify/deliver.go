@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// maxAttempts is how often a delivery is tried.
+	// maxAttempts limits the attempts of a delivery.
 	maxAttempts = 5
-	// sendingAtOnce bounds requests on their way; each has its own target.
+	// sendingAtOnce limits concurrent requests; each has a different target.
 	sendingAtOnce = 8
-	// longestRetry bounds the wait a service asks for.
+	// longestRetry limits the wait that a service may ask for.
 	longestRetry = time.Hour
-	// lifetime is how long after an event there is a point in telling it.
+	// lifetime is how long after an event a message is still useful.
 	lifetime = 24 * time.Hour
 )
 
 // request is a delivery on its way to a target.
 type request struct {
 	note Note
-	// answered says that the device answered the question before its service answered
-	// the hub: the device has taken the message away itself.
+	// answered means that the device answered the permission request before its
+	// push service responded: the device has removed the message itself.
 	answered bool
 }
 
-// dispatch begins to send the due messages and returns when the next is due.
+// dispatch starts sending the due messages and returns when the next is due.
 func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,7 +48,7 @@ func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next 
 			n.drop(d.ID)
 			changed = true
 		case n.busy[d.Target] != nil || len(n.busy) >= sendingAtOnce:
-			// The end of that one rings.
+			// The end of that request rings the bell.
 		case d.Due.After(now):
 			next = sooner(next, d.Due)
 		case d.Kind != Test && d.Kind != Withdrawn && !quiet.IsZero():
@@ -74,7 +74,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// isShown reports whether a screen that was waited for has shown the event. The lock is held.
+// isShown reports whether a screen that was waited for has shown the event. The
+// caller holds the lock.
 func (n *Notifier) isShown(d delivery) bool {
 	if d.Unless == "" || time.Now().Before(d.Due) {
 		return false
@@ -87,7 +88,8 @@ func (n *Notifier) isShown(d delivery) bool {
 	return shown
 }
 
-// noteTold remembers that a target may have a message of a session. The lock is held.
+// noteTold records that a target may have a message about a session. The caller
+// holds the lock.
 func (n *Notifier) noteTold(d delivery) {
 	is, ok := n.saved.Told[d.Note.SessionID]
 	if ok && d.Kind != Test && d.Kind != Withdrawn && !slices.Contains(is.Targets, d.Target) {
@@ -110,7 +112,7 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	onWay := n.busy[d.Target]
 	delete(n.busy, d.Target)
 	if ctx.Err() != nil {
-		return // the hub ends: the next start tries again
+		return // the hub is stopping: the next start retries
 	}
 	d.Attempt++
 	ended := Outcome{
@@ -139,7 +141,7 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 		n.removeSubscription(t.id)
 	}
 	if d.Kind != Withdrawn && d.Kind != Test && n.saved.Told[d.Note.SessionID].Seq != d.Note.Seq && ended.Outcome == "delivered" && t.withdraws && !onWay.answered {
-		n.takeBackLate(t, d) // it was settled while this was on its way
+		n.takeBackLate(t, d) // it was settled while it was being sent
 	}
 	n.saved.Outcomes = append(n.saved.Outcomes, ended)
 	if over := len(n.saved.Outcomes) - keptOutcomes; over > 0 {
@@ -148,10 +150,11 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	n.keep()
 }
 
-// takeBackLate withdraws a message that was settled while it was on its way. The lock is held.
+// takeBackLate withdraws a message that was settled while it was being sent. The
+// caller holds the lock.
 func (n *Notifier) takeBackLate(t target, d delivery) {
 	if is, ok := n.saved.Told[d.Note.SessionID]; ok && is.Seq > d.Note.Seq {
-		return // a newer message takes its place
+		return // a newer message replaces it
 	}
 	waits := slices.ContainsFunc(n.saved.Deliveries, func(o delivery) bool {
 		return o.Target == t.id && o.Note.SessionID == d.Note.SessionID
@@ -162,7 +165,7 @@ func (n *Notifier) takeBackLate(t target, d delivery) {
 	}
 }
 
-// backOff is the wait after so many attempts: 2 s, 10 s, 50 s, 250 s.
+// backOff returns the wait after so many attempts: 2 s, 10 s, 50 s, 250 s.
 func (n *Notifier) backOff(attempts int) time.Duration {
 	wait := n.timing.Retry
 	for range attempts - 1 {
@@ -171,8 +174,7 @@ func (n *Notifier) backOff(attempts int) time.Duration {
 	return wait
 }
 
-// judge returns the outcome of an answer, and whether and when another attempt is
-// worth it.
+// judge returns the outcome of a response, and whether and when to retry.
 func (n *Notifier) judge(o *Outcome, a outgoing.Answer, err error) (retry bool, wait time.Duration) {
 	o.Outcome = "failed"
 	switch {
@@ -196,7 +198,7 @@ func (n *Notifier) judge(o *Outcome, a outgoing.Answer, err error) (retry bool, 
 	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout || a.Status >= 500, wait
 }
 
-// transmit makes the request of one attempt.
+// transmit sends the request of one attempt.
 func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing.Answer, error) {
 	n.mu.Lock()
 	guard, public, private := n.guard, n.saved.PublicKey, n.saved.PrivateKey
@@ -211,7 +213,8 @@ func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing
 	return sendNtfy(ctx, guard, t.channel, n.link(d.Note), p)
 }
 
-// payload is the message, with a fresh answer token where it is a question.
+// payload returns the message, with a new answer token if it is a permission
+// request.
 func (n *Notifier) payload(t target, d delivery) Payload {
 	p := Payload{
 		ID: d.ID, Kind: d.Kind, SessionID: d.Note.SessionID, Seq: d.Note.Seq, Tag: "abide-" + d.Note.SessionID,
@@ -231,7 +234,7 @@ func (n *Notifier) mayAct(t target, sessionID string) bool {
 	return err == nil && grant.May(auth.Act, sessionID)
 }
 
-// needing counts the sessions that need a person, of those the target may read.
+// needing counts the sessions that need a person and that the target may read.
 func (n *Notifier) needing(t target) int {
 	page, err := n.manager.List(session.ListOptions{Status: string(session.StatusNeedsYou), Limit: 100})
 	if err != nil {
@@ -246,8 +249,8 @@ func (n *Notifier) needing(t target) int {
 	return count
 }
 
-// link is the address of a note's session; empty where the hub has no address that
-// others reach.
+// link returns the address of a note's session; empty if the hub has no address
+// that others can reach.
 func (n *Notifier) link(note Note) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

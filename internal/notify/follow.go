@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// lookBack is how many events of a session are read that is seen for the first time.
+	// lookBack is how many events are read of a session that is seen for the first
+	// time.
 	lookBack = 256
-	// readBytes bounds one read of a log.
+	// readBytes limits one read of a log.
 	readBytes = 256 << 10
 )
 
-// follow is the cursor in one session, and the facts learnt from it.
+// follow is the cursor in one session, and facts from its events.
 type follow struct {
 	epoch  string
 	cursor event.Seq
 	fold   fold
 }
 
-// fold keeps the facts of earlier events that later ones need.
+// fold holds facts of earlier events that later ones need.
 type fold struct {
 	since    time.Time
 	longTurn time.Duration
@@ -35,17 +36,17 @@ type fold struct {
 	found    []found
 }
 
-// found is one finding in an event: a message to send, or one that is settled.
+// found is the result of an event: a message to send, or one that is settled.
 type found struct {
 	note    *Note
 	settled []Kind
 	// permission is the settled question, and the actor.
 	permission, by string
-	// next is another question of the session that still waits.
+	// next is another pending request of the session.
 	next *Note
 }
 
-// lookAt reads the changes in the sessions since a version of the list.
+// lookAt reads the changes of the sessions since a version of the list.
 func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 	changed, gone, now := n.manager.ChangesSince(version)
 	for _, info := range changed {
@@ -118,11 +119,11 @@ func (f *fold) Deliver(_ context.Context, b event.Batch) error {
 		case event.TypePermissionRequest, event.TypePermissionOutcome, event.TypeTurnStart, event.TypeTurnEnd,
 			event.TypeTurnInterrupted, event.TypeInterruptionSettled, event.TypeUserPrompt, "":
 		default:
-			continue // the bulk of a turn is not decoded
+			continue // most events of a turn are not decoded
 		}
 		e, err := g.Event()
 		if err != nil {
-			continue // a line that a person edited: the log's own check reports it
+			continue // an edited line: the log's check reports it
 		}
 		if p, err := e.Payload(); err == nil {
 			f.take(e, p)
@@ -154,7 +155,7 @@ func (f *fold) take(e event.Event, p event.Payload) {
 	}
 }
 
-// ended is the note of a turn's end. Its kind is empty where no notification is
+// ended returns the note of a turn's end. Its kind is empty if no notification is
 // sent.
 func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
 	note := Note{Seq: e.Seq, At: e.Time}
@@ -172,7 +173,8 @@ func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
 	return note
 }
 
-// answered returns a question that still waits when another was answered: the newest.
+// answered returns the newest request that is still pending after another was
+// answered.
 func (f *fold) answered(permission string) *Note {
 	f.open = slices.DeleteFunc(f.open, func(n Note) bool { return n.PermissionID == permission })
 	if len(f.open) == 0 {

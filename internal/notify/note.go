@@ -15,8 +15,7 @@ import (
 // Kind is the kind of a message.
 type Kind string
 
-// The kinds of events a person can choose, and those of the messages around them.
-// A job that ended will be one more.
+// The kinds of events that a person can select, and those of other messages.
 const (
 	Permission  Kind = "permission"
 	Form        Kind = "form"
@@ -24,9 +23,9 @@ const (
 	Failed      Kind = "failed"
 	Interrupted Kind = "interrupted"
 
-	// Withdrawn takes a message of the same tag back.
+	// Withdrawn removes a message of the same tag.
 	Withdrawn Kind = "withdrawn"
-	// Test is a test message that a person asked for in the settings.
+	// Test is a test message requested in the settings.
 	Test Kind = "test"
 )
 
@@ -50,8 +49,8 @@ type Note struct {
 	At        time.Time `json:"at"`
 	Title     string    `json:"title"`
 	Body      string    `json:"body"`
-	// PermissionID and Options are of a question. There are no options where the
-	// text was cut: what is allowed must be readable whole.
+	// PermissionID and Options belong to a permission request. If the text was cut
+	// there are no options: a person must be able to read what they allow.
 	PermissionID string   `json:"permission_id,omitempty"`
 	Options      []Option `json:"options,omitempty"`
 }
@@ -77,7 +76,7 @@ type Payload struct {
 	Answer *Answer `json:"answer,omitempty"`
 }
 
-// Answer lets a notification answer one question, once.
+// Answer lets a notification answer one permission request, once.
 type Answer struct {
 	Token   string   `json:"token"`
 	Options []Option `json:"options"`
@@ -103,7 +102,7 @@ func question(e event.Event, r event.PermissionRequest) Note {
 	return note
 }
 
-// onceOptions are the first options that allow and reject once.
+// onceOptions returns the first options that allow and reject once.
 func onceOptions(options []event.PermissionOption) []Option {
 	var list []Option
 	for _, want := range []struct {
@@ -120,8 +119,8 @@ func onceOptions(options []event.PermissionOption) []Option {
 	return list
 }
 
-// asks is the action of a tool call, in its own JSON: its whole input, not the
-// model's words about it.
+// asks returns the action of a tool call as JSON: its complete input, not the
+// model's description.
 func asks(call json.RawMessage) string {
 	var fields struct {
 		RawInput  json.RawMessage `json:"rawInput"`
@@ -152,8 +151,8 @@ func asks(call json.RawMessage) string {
 	return strings.Join(paths, "\n")
 }
 
-// legible shows by name each character that is invisible or that reorders the text.
-// Line feeds stay.
+// legible replaces each character that is invisible or reorders the text by its
+// name. Line feeds stay.
 func legible(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
@@ -176,8 +175,8 @@ func unseen(r rune) bool {
 		r == '\u2800' || unicode.Is(unicode.Zs, r) && r != ' ' && r != '\u00a0'
 }
 
-// fit cuts a text to so many runes and lines, and says how much is missing. A cut text does not
-// end in the middle of a character's name.
+// fit cuts a text to a number of runes and lines, and says how much is missing. It
+// does not cut within a replaced character's name.
 func fit(text string, most int) (cut string, whole bool) {
 	if blank := strings.Contains(text, strings.Repeat(" ", 20)) || strings.Count(text, "\n") > 8; !blank && utf8.RuneCountInString(text) <= most {
 		return text, true

@@ -1,11 +1,11 @@
 // Package notify decides which devices and channels are notified of sessions that
 // need a person, and sends the messages.
 //
-// The Notifier follows the sessions that change, by their logs. An event that is
-// worth telling becomes a Note. For each target (a browser's push subscription, or a
-// channel of the configuration) that wants it and does not show the session now, a
-// delivery is written to push.json before it is sent. A session has one message at a
-// target: a newer note replaces it, and it is withdrawn when it is settled elsewhere.
+// The Notifier follows the logs of sessions that change. An event that needs a
+// notification becomes a Note. For each target (a browser's push subscription, or a
+// configured channel) that wants it and does not show the session now, a delivery
+// is written to push.json before it is sent. A session has one message at a target:
+// a newer note replaces it, and it is withdrawn when it is settled elsewhere.
 package notify
 
 import (
@@ -22,29 +22,30 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-// longTurn is how long a turn takes at least for its end to be told.
+// longTurn is how long a turn must take for its end to be notified.
 const longTurn = time.Minute
 
-// Options make a Notifier.
+// Options configure a Notifier.
 type Options struct {
 	// Dir is the data directory.
 	Dir      string
 	Manager  *session.Manager
 	Registry *auth.Registry
-	// Since is when the hub started: nothing older is told.
+	// Since is when the hub started: older events are not notified.
 	Since time.Time
-	// Guard sends.
+	// Guard sends the requests.
 	Guard    *outgoing.Guard
 	Channels []Channel
-	// Base is the address of the app for links in channels; empty leaves links out.
+	// Base is the address of the app for links in channels; without it there are no
+	// links.
 	Base   string
 	Logger *slog.Logger
 	Timing Timing
 }
 
-// Timing has the waits. Zero fields take the default.
+// Timing configures the waits. Zero fields take the default.
 type Timing struct {
-	// LongTurn is how long a turn takes at least for its end to be told: 60 s.
+	// LongTurn is how long a turn must take for its end to be notified: 60 s.
 	LongTurn time.Duration
 	// Ack is how long a visible screen may take to acknowledge its events: 1.5 s.
 	Ack time.Duration
@@ -52,7 +53,7 @@ type Timing struct {
 	Retry time.Duration
 }
 
-// Notifier tells people. It is safe for concurrent use.
+// Notifier notifies people. It is safe for concurrent use.
 type Notifier struct {
 	dir      string
 	manager  *session.Manager
@@ -72,17 +73,18 @@ type Notifier struct {
 	counts Counts
 }
 
-// Counts says how many messages there were since the start.
+// Counts are the numbers of messages since the start.
 type Counts struct {
 	// Sent counts attempts; the others count by their outcomes.
 	Sent      int64 `json:"sent"`
 	Delivered int64 `json:"delivered"`
 	Failed    int64 `json:"failed"`
-	// Withdrawn counts messages that were taken back because they were settled elsewhere.
+	// Withdrawn counts messages that were withdrawn because they were settled
+	// elsewhere.
 	Withdrawn int64 `json:"withdrawn"`
 }
 
-// Open reads push.json. It starts nothing.
+// Open reads push.json. It starts no goroutine.
 func Open(o Options) (*Notifier, error) {
 	saved, err := readRecord(filepath.Join(o.Dir, fileName))
 	if err != nil {
@@ -125,8 +127,8 @@ func (n *Notifier) Counts() Counts {
 	return n.counts
 }
 
-// Run follows sessions and sends until ctx ends. It returns when nothing is on its way
-// any more.
+// Run follows sessions and sends messages until ctx ends. It returns when no
+// request is running.
 func (n *Notifier) Run(ctx context.Context) error {
 	var sending sync.WaitGroup
 	defer sending.Wait()
@@ -150,6 +152,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// Finish reads the events that the sessions wrote while the hub ended, after Run
-// has returned and the sessions are closed. It is sent after the next start.
+// Finish reads the events that the sessions wrote while the hub was stopping, after
+// Run has returned and the sessions are closed. Their messages are sent after the
+// next start.
 func (n *Notifier) Finish(ctx context.Context) { n.lookAt(ctx, 0) }

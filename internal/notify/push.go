@@ -18,7 +18,7 @@ import (
 	"github.com/abidehub/abide/internal/outgoing"
 )
 
-// errUnusable says that a target can never be sent to.
+// errUnusable means that sending to a target can never succeed.
 var errUnusable = errors.New("the subscription cannot be used")
 
 // contact is the address for a push service's questions about the hub's pushes.
@@ -69,13 +69,13 @@ func sendPush(ctx context.Context, guard *outgoing.Guard, s subscription, public
 	return client.answer, err
 }
 
-// topic makes a push service keep only the newest message of a tag. It has at most 32
-// characters of base64url.
+// topic returns the topic by which a push service keeps only the newest message of
+// a tag: at most 32 characters of base64url.
 func topic(tag string) string {
 	return strings.TrimPrefix(tag, "abide-")[:min(32, len(strings.TrimPrefix(tag, "abide-")))]
 }
 
-// checkPush refuses a subscription that no browser would make.
+// checkPush refuses an invalid subscription.
 func checkPush(in NewSubscription) error {
 	u, err := url.Parse(in.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(in.Endpoint) > 2000 {

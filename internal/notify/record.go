@@ -15,24 +15,24 @@ import (
 
 const (
 	fileName = "push.json"
-	// keptOutcomes is how many ended deliveries are kept for people to see.
+	// keptOutcomes is how many past outcomes are kept for the settings.
 	keptOutcomes = 100
-	// maxSubscriptions bounds the browsers of a hub, and maxDeliveries the waiting
+	// maxSubscriptions limits the browsers of a hub, and maxDeliveries the waiting
 	// messages.
 	maxSubscriptions = 200
 	maxDeliveries    = 2000
 )
 
-// Choice has the events that a target chose.
+// Choice contains the events that a target selected.
 type Choice struct {
-	// Events are the kinds that are told; nil is all.
+	// Events are the selected kinds; nil means all.
 	Events []Kind `json:"events"`
-	// Muted are sessions that are not told of.
+	// Muted are sessions without notifications.
 	Muted []string `json:"muted,omitempty"`
 	Quiet *Quiet   `json:"quiet,omitempty"`
 }
 
-// Quiet are hours in which nothing is sent. Messages that still hold then are sent
+// Quiet are hours in which no message is sent. Messages that still apply are sent
 // afterwards.
 type Quiet struct {
 	// From and To are times of the day as HH:MM. The day may change between them.
@@ -46,7 +46,7 @@ func (c Choice) wants(note Note) bool {
 	return (c.Events == nil || slices.Contains(c.Events, note.Kind)) && !slices.Contains(c.Muted, note.SessionID)
 }
 
-// shown is the choice as it is told: all events by name where it has none of its own.
+// shown returns the choice for display: all events by name if none are selected.
 func (c Choice) shown() Choice {
 	if c.Events == nil {
 		c.Events = Kinds()
@@ -80,7 +80,8 @@ func (q Quiet) check() error {
 	return nil
 }
 
-// until returns when quiet hours end that now is in; zero when it is in none.
+// until returns when the quiet hours around now end; zero if now is outside of
+// them.
 func (q *Quiet) until(now time.Time) time.Time {
 	if q == nil || q.From == q.To || q.check() != nil {
 		return time.Time{}
@@ -106,7 +107,7 @@ func (q *Quiet) until(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// subscription is a browser that takes pushes.
+// subscription is a browser's push subscription.
 type subscription struct {
 	ID        string    `json:"id"`
 	Device    string    `json:"device"`      // of the credential that made it
@@ -126,7 +127,8 @@ type delivery struct {
 	Kind    Kind      `json:"kind"` // the note's, Withdrawn or Test
 	Attempt int       `json:"attempt"`
 	Due     time.Time `json:"due"`
-	// Unless is a device: where one of its screens has shown the event by Due, nothing is sent.
+	// Unless is a device: if one of its screens has shown the event by Due, the
+	// message is not sent.
 	Unless string `json:"unless,omitempty"`
 }
 
@@ -148,7 +150,7 @@ type Outcome struct {
 	Attempts  int       `json:"attempts"`
 	// Outcome is delivered, failed or gone.
 	Outcome string `json:"outcome"`
-	// Detail says why, where it was not delivered.
+	// Detail says why it was not delivered.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -188,7 +190,7 @@ func readRecord(path string) (record, error) {
 	return r, nil
 }
 
-// save replaces push.json, whole or not at all. The lock is held.
+// save replaces push.json atomically. The caller holds the lock.
 func (n *Notifier) save() error {
 	data, err := json.Marshal(n.saved)
 	if err != nil {
@@ -201,8 +203,8 @@ func (n *Notifier) save() error {
 	return nil
 }
 
-// keep saves, and reports a failure to the log: the decision still takes effect,
-// and may be lost by a crash. The lock is held.
+// keep saves and logs a failure: the change still takes effect, but a crash may
+// lose it. The caller holds the lock.
 func (n *Notifier) keep() {
 	if err := n.save(); err != nil {
 		n.logger.Warn("notifications could not be saved", "err", err)

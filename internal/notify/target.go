@@ -15,16 +15,16 @@ import (
 var (
 	// ErrInvalid names the invalid part of a request.
 	ErrInvalid = errors.New("invalid")
-	// ErrNotFound says that there is no such subscription, channel or token.
+	// ErrNotFound means that there is no such subscription, channel or token.
 	ErrNotFound = errors.New("not found")
 )
 
-// target is where a message goes: a push subscription or a channel.
+// target is a destination: a push subscription or a channel.
 type target struct {
 	id, name           string
 	device, deviceKind string // of a push subscription
 	choice             Choice
-	withdraws          bool // it understands that a message is taken back
+	withdraws          bool // it supports withdrawals
 	push               *subscription
 	channel            Channel
 }
@@ -69,16 +69,16 @@ type NewSubscription struct {
 	Choice
 }
 
-// Subscription is one as its device is shown it.
+// Subscription is a subscription as its device sees it.
 type Subscription struct {
 	ID        string    `json:"id"`
 	CreatedAt time.Time `json:"created_at"`
 	Choice
-	// Outcomes are its latest deliveries, the newest first.
+	// Outcomes are its latest deliveries, newest first.
 	Outcomes []Outcome `json:"outcomes"`
 }
 
-// PublicKey returns the hub's VAPID key, which is made the first time.
+// PublicKey returns the hub's VAPID key, which is created at the first call.
 func (n *Notifier) PublicKey() (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,7 +145,8 @@ func (s subscription) of(grant auth.Grant) bool {
 	return s.Device == grant.ID && s.Kind == string(grant.Kind)
 }
 
-// outcomesOf lists the latest of a target, the newest first. The lock is held.
+// outcomesOf lists the latest outcomes of a target, newest first. The caller holds
+// the lock.
 func (n *Notifier) outcomesOf(name string) []Outcome {
 	list := []Outcome{}
 	for _, o := range slices.Backward(n.saved.Outcomes) {
@@ -172,8 +173,8 @@ func (n *Notifier) owns(grant auth.Grant, id string) bool {
 	return slices.ContainsFunc(n.saved.Subscriptions, func(s subscription) bool { return s.ID == id && s.of(grant) })
 }
 
-// removeSubscription drops a subscription and its waiting messages. The lock is
-// held.
+// removeSubscription removes a subscription and its waiting messages. The caller
+// holds the lock.
 func (n *Notifier) removeSubscription(id string) {
 	n.saved.Subscriptions = slices.DeleteFunc(n.saved.Subscriptions, func(s subscription) bool { return s.ID == id })
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.Target == id })
