@@ -145,7 +145,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"no port", "addr: 127.0.0.1\n", 1, "HOST:PORT"},
 		{"port too high", "addr: 127.0.0.1:70000\n", 1, "not a port"},
 		{"durability", "durability: maybe\n", 1, "neither balanced nor strict"},
-		{"allow by running out of time", "permissions:\n  unattended: allow\n", 2, "not offered"},
+		{"allow by running out of time", "permissions:\n  unattended: allow\n", 2, "never allowed unattended"},
 		{"duration", "queue:\n  delay: soon\n", 2, "not a duration"},
 		{"a silence nobody can keep", "agents:\n  a:\n    command: [x]\n    silence: 0s\n", 4, "at least a second"},
 		{"negative duration", "queue:\n  delay: -1s\n", 2, "not a duration"},
@@ -248,7 +248,7 @@ func TestFlagsBeatEnvironmentBeatsFile(t *testing.T) {
 func TestABadVariableOrFlagIsNamed(t *testing.T) {
 	for variable, reason := range map[string]string{
 		"ABIDE_ADDR=[::]:1": "loopback", "ABIDE_QUEUE_MAX_SIZE=x": "not a number", "ABIDE_QUEUE_MAX_SIZE=0": "between",
-		"ABIDE_OPEN=perhaps": "true nor false", "ABIDE_PERMISSIONS_UNATTENDED=allow": "not offered",
+		"ABIDE_OPEN=perhaps": "true nor false", "ABIDE_PERMISSIONS_UNATTENDED=allow": "never allowed unattended",
 		"ABIDE_PUBLIC_NAMES=*": "host name", "ABIDE_LIMITS_CLIENTS=-1": "between", "ABIDE_OUTGOING_ALLOW=everything": "address range",
 	} {
 		_, err := loader(t, "", variable).Load()

@@ -124,8 +124,8 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 				require.Equal(t, all.String(), said)
 				return
 			}
-			require.Equal(t, 1, strings.Count(string(told), "the recording stops, the agent goes on"), string(told))
-			require.Equal(t, "the recording stopped early: as much waits for the hub as may wait", to.ended)
+			require.Equal(t, 1, strings.Count(string(told), "the recording stops, the agent continues"), string(told))
+			require.Equal(t, "the recording stopped early: too many events wait for the hub", to.ended)
 			require.NotEmpty(t, said)
 			require.Less(t, len(said), all.Len())
 			require.True(t, strings.HasPrefix(all.String(), said), "the spooled lines must arrive in order, without a gap")

@@ -13,7 +13,7 @@ import (
 )
 
 // errFull says that the spool holds as much as it may.
-var errFull = errors.New("as much waits for the hub as may wait")
+var errFull = errors.New("too many events wait for the hub")
 
 // spool is a file of lines that wait to be handed over, oldest first. The file has no
 // name: it is gone with the process.

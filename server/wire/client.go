@@ -7,9 +7,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Observe starts following a session: after AfterSeq of Epoch, or with the
-// newest Tail events when AfterSeq is absent. Sent again for the same session
-// the follower starts over there. Answer: events_loaded, state, then events.
+// Observe starts following a session: after AfterSeq of Epoch, or with the newest
+// Tail events if AfterSeq is absent. Repeating it for a followed session starts
+// over. The answers are events_loaded, state, then events.
 type Observe struct {
 	RequestID string     `json:"request_id"`
 	SessionID string     `json:"session_id"`
@@ -17,7 +17,7 @@ type Observe struct {
 	Epoch     string     `json:"epoch,omitempty"`
 	// Tail is how many of the newest events to begin with; absent means 50.
 	Tail *int `json:"tail,omitempty"`
-	// Merge asks for runs of chunks as one event while catching up.
+	// Merge asks for merged runs of chunks while catching up.
 	Merge bool `json:"merge,omitempty"`
 }
 
@@ -49,8 +49,8 @@ const (
 // Values lists the set.
 func (When) Values() []string { return []string{"auto", "queue"} }
 
-// Prompt asks the agent for something. The same PromptID again gets the latest
-// outcome and changes nothing.
+// Prompt is a prompt for the agent. Repeating a PromptID returns the latest outcome
+// and changes nothing.
 type Prompt struct {
 	RequestID   string             `json:"request_id"`
 	SessionID   string             `json:"session_id"`
@@ -68,28 +68,28 @@ type Cancel struct {
 	SessionID string `json:"session_id"`
 }
 
-// ForceReset frees a turn of an agent that does not answer: the agent is stopped.
+// ForceReset ends a turn whose agent does not answer: the agent is stopped.
 type ForceReset struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
 }
 
-// ResumeTurn goes on with a turn that was cut off. State follows.
+// ResumeTurn resumes an interrupted turn. State follows.
 type ResumeTurn struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
 	Resume
 }
 
-// DismissTurn settles an interruption without going on.
+// DismissTurn settles an interruption without a resume.
 type DismissTurn struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
 	Dismiss
 }
 
-// RestartAgent stops the agent and starts it again; an open turn is closed as
-// interrupted and never sent again.
+// RestartAgent stops the agent and starts it again. An open turn is interrupted,
+// and its prompt is not sent again.
 type RestartAgent struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
@@ -102,7 +102,7 @@ type Authenticate struct {
 	MethodID  string `json:"method_id"`
 }
 
-// RuleScope is how far a permission rule reaches.
+// RuleScope is where a permission rule applies.
 type RuleScope string
 
 const (
@@ -119,12 +119,13 @@ type PermissionAnswer struct {
 	SessionID    string `json:"session_id"`
 	PermissionID string `json:"permission_id"`
 	OptionID     string `json:"option_id"`
-	// Content is the filled-in form, a JSON object, when the request had one.
+	// Content is the filled-in form, a JSON object, if the request has one.
 	Content json.RawMessage `json:"content,omitempty"`
-	// SeenSeq is the last event the person had seen when answering. The answer is
-	// refused with conflict if the tool call changed after it; absent is unchecked.
+	// SeenSeq is the last event that the person had seen. The answer is refused
+	// with conflict if the tool call changed after it; without SeenSeq this is not
+	// checked.
 	SeenSeq event.Seq `json:"seen_seq,omitempty"`
-	// Remember keeps the answer as a rule. The scope agent takes a credential
+	// Remember makes a rule from the answer. The scope agent needs a credential
 	// that may manage every session.
 	Remember RuleScope `json:"remember,omitempty"`
 }
@@ -174,13 +175,13 @@ type SetConfigOption struct {
 	Value any `json:"value"`
 }
 
-// Ack says up to which event the client has applied, and whether a person can see
-// it. Presence rests on this, never on WebSocket pongs.
+// Ack reports the last event that the client has applied, and whether a person can
+// see it. Presence is derived from this, not from WebSocket pongs.
 type Ack struct {
 	SessionID string `json:"session_id"`
-	// Epoch is the epoch of Seq. In another epoch than the log's nothing is taken
-	// from it: the client will be told to start over. Empty, which only clients of
-	// the beginning send, is the log's.
+	// Epoch is the epoch of Seq. An Ack with another epoch than the log's is
+	// ignored: the client will be told to start over. Empty, as sent by old
+	// clients, means the log's.
 	Epoch   string    `json:"epoch,omitempty"`
 	Seq     event.Seq `json:"seq"`
 	Visible bool      `json:"visible"`
@@ -192,13 +193,13 @@ type Activity string
 // Values lists the set.
 func (Activity) Values() []string { return []string{"viewing", "typing", "away"} }
 
-// Presence tells the others this person's activity.
+// Presence reports the person's activity to the others.
 type Presence struct {
 	SessionID string   `json:"session_id"`
 	Activity  Activity `json:"activity"`
 }
 
-// Ping asks for proof of life. Only a pong with this nonce is one.
+// Ping asks for a pong with the same nonce.
 type Ping struct {
 	Nonce string `json:"nonce"`
 }

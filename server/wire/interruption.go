@@ -6,8 +6,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Interruption is a turn that was cut off. It waits for a person to resume it, to
-// dismiss it or to send another prompt.
+// Interruption is an interrupted turn. It waits until a person resumes or dismisses
+// it, or sends another prompt.
 type Interruption struct {
 	InterruptionID string                `json:"interruption_id"`
 	Turn           int                   `json:"turn"`
@@ -15,26 +15,26 @@ type Interruption struct {
 	Phase          event.TurnPhase       `json:"phase"`
 	AtSeq          event.Seq             `json:"at_seq"`
 	At             time.Time             `json:"at"`
-	// Held says that prompts wait in the queue meanwhile.
+	// Held means that prompts wait in the queue meanwhile.
 	Held bool `json:"held"`
 }
 
-// Offer is a turn that was cut off, and how it can be resumed.
+// Offer is an interrupted turn and the ways to resume it.
 type Offer struct {
 	Interruption
 	AgeS int64 `json:"age_s"`
-	// Stale says that a resume has to be confirmed because of the age.
+	// Stale means that a resume must be confirmed because of the age.
 	Stale bool `json:"stale"`
-	// Mismatch names the changes since: workspace, repository, branch, agent (its
-	// configured command). A resume has to confirm it.
+	// Mismatch lists the changes since: workspace, repository, branch, agent (its
+	// configured command). A resume must confirm them.
 	Mismatch []string `json:"mismatch"`
-	// Drift lists the settings with which the agent came back that differ from the
-	// recorded ones. A resume says whether to apply the recorded or to keep the
+	// Drift lists the settings of the restarted agent that differ from the recorded
+	// ones. A resume says whether to apply the recorded settings or to keep the
 	// current ones.
 	Drift []Drift `json:"drift"`
 	// LostQuestion is the question that waited for an answer.
 	LostQuestion *LostQuestion `json:"lost_question,omitempty"`
-	// Prompt is the prompt that the agent is given.
+	// Prompt is the prompt that the agent would get.
 	Prompt string `json:"prompt"`
 	Ways   []Way  `json:"ways"`
 }
@@ -45,7 +45,7 @@ type Drift struct {
 	Field    string `json:"field"`
 	Recorded string `json:"recorded"`
 	Current  string `json:"current"`
-	// AllowsMore says that the agent may do more, or that the hub cannot tell.
+	// AllowsMore means that the agent may do more, or that the hub cannot tell.
 	AllowsMore bool `json:"allows_more"`
 }
 
@@ -57,29 +57,29 @@ type LostQuestion struct {
 	Options []event.PermissionOption `json:"options"`
 }
 
-// Way is a way to resume, and why it is not available if it is not.
+// Way is a way to resume, with the reason if it is not available.
 type Way struct {
 	Way       event.ResumeWay `json:"way"`
 	Available bool            `json:"available"`
 	Why       string          `json:"why,omitempty"`
-	// Tokens is about how many tokens the agent would be told, in so many Segments.
+	// Tokens is about how many tokens the agent would get, in how many Segments.
 	Tokens   int `json:"tokens,omitempty"`
 	Segments int `json:"segments,omitempty"`
 }
 
-// Restore is how far an agent was told the session so far.
+// Restore is the progress of sending the session to an agent.
 type Restore struct {
 	Way event.ResumeWay `json:"way"`
-	// Done of Total segments were told.
+	// Done is the number of segments sent, of Total.
 	Done  int `json:"done"`
 	Total int `json:"total"`
-	// Tokens is about how many tokens all segments have, and Percent how much of them
-	// was told.
+	// Tokens is the approximate size of all segments. Percent is the part of it
+	// that was sent.
 	Tokens  int `json:"tokens"`
 	Percent int `json:"percent"`
 }
 
-// Resume goes on with a turn that was cut off.
+// Resume resumes an interrupted turn.
 type Resume struct {
 	InterruptionID string `json:"interruption_id"`
 	// Way is auto, server, local or segmented; absent is auto.
@@ -92,18 +92,18 @@ type Resume struct {
 	Confirm []string `json:"confirm,omitempty"`
 }
 
-// Resumed is the prompt that goes on.
+// Resumed is the prompt that resumes the turn.
 type Resumed struct {
 	PromptID string          `json:"prompt_id"`
 	Way      event.ResumeWay `json:"way"`
 }
 
-// Dismiss settles an interruption without going on.
+// Dismiss settles an interruption without a resume.
 type Dismiss struct {
 	InterruptionID string `json:"interruption_id"`
 }
 
-// Settled names the first to settle an interruption.
+// Settled names the actor that settled an interruption first.
 type Settled struct {
 	Outcome event.SettledAs `json:"outcome"`
 	By      string          `json:"by"`

@@ -12,7 +12,7 @@ type Limits struct {
 	MaxFrame int `json:"max_frame"`
 	MaxPage  int `json:"max_page"`
 	MaxQueue int `json:"max_queue"`
-	// MaxAttachment bounds one attachment, in bytes.
+	// MaxAttachment limits one attachment, in bytes.
 	MaxAttachment int `json:"max_attachment"`
 }
 
@@ -22,7 +22,7 @@ type Connected struct {
 	Version  string `json:"version"`
 	HubID    string `json:"hub_id"`
 	ClientID string `json:"client_id"`
-	// HeartbeatMS is the longest silence of a healthy server.
+	// HeartbeatMS is the maximum silence of a working server.
 	HeartbeatMS int64     `json:"heartbeat_ms"`
 	Limits      Limits    `json:"limits"`
 	Scope       string    `json:"scope"`
@@ -39,7 +39,7 @@ type Events struct {
 	Events    []event.Event `json:"events"`
 }
 
-// Verdict says whether a client's cursor was good.
+// Verdict says whether a client's cursor is valid.
 type Verdict string
 
 const (
@@ -50,13 +50,13 @@ const (
 // Values lists the set.
 func (Verdict) Values() []string { return []string{"ok", "reset"} }
 
-// ResetReason says why a cursor was not good.
+// ResetReason says why a cursor is not valid.
 type ResetReason string
 
 const (
 	ResetEpoch  ResetReason = "epoch"   // another log than the client knew
 	ResetAhead  ResetReason = "ahead"   // the cursor is beyond the log
-	ResetBefore ResetReason = "min_seq" // the events after the cursor are no longer kept
+	ResetBefore ResetReason = "min_seq" // the events after the cursor were removed
 )
 
 // Values lists the set.
@@ -71,21 +71,21 @@ type EventsLoaded struct {
 	Verdict   Verdict     `json:"verdict"`
 	Reason    ResetReason `json:"reason,omitempty"`
 	Epoch     string      `json:"epoch"`
-	// FirstSeq and LastSeq are of Events; where it is empty, LastSeq is the
+	// FirstSeq and LastSeq are those of Events. If Events is empty, LastSeq is the
 	// cursor and FirstSeq is LastSeq+1.
 	FirstSeq event.Seq `json:"first_seq"`
 	LastSeq  event.Seq `json:"last_seq"`
 	MinSeq   event.Seq `json:"min_seq"`
 	MaxSeq   event.Seq `json:"max_seq"`
-	// HasMore says that there is more in the direction asked for: older for
-	// tail and before_seq, newer for after_seq.
+	// HasMore means that there are more events in the requested direction: older
+	// for tail and before_seq, newer for after_seq.
 	HasMore bool `json:"has_more"`
-	// Prepend says the events go before those that the client has.
+	// Prepend means that the events precede those that the client has.
 	Prepend bool          `json:"prepend"`
 	Events  []event.Event `json:"events"`
 }
 
-// TurnState is whether and how the agent is at work.
+// TurnState is the state of the agent's work.
 type TurnState string
 
 const (
@@ -108,8 +108,8 @@ type Turn struct {
 	PromptID string    `json:"prompt_id,omitempty"`
 	// Since is when State began.
 	Since *time.Time `json:"since,omitempty"`
-	// ForceReset says that the agent does not answer a cancel: a person may
-	// free the turn with force_reset.
+	// ForceReset means that the agent does not answer a cancel: a person may end
+	// the turn with force_reset.
 	ForceReset bool `json:"force_reset,omitempty"`
 }
 
@@ -125,7 +125,7 @@ type QueueItem struct {
 	ScheduledAt *time.Time         `json:"scheduled_at,omitempty"`
 }
 
-// AgentStatus is how the session's agent process is.
+// AgentStatus is the status of the session's agent process.
 type AgentStatus string
 
 const (
@@ -146,28 +146,28 @@ type Agent struct {
 	Name    string      `json:"name"`
 	Status  AgentStatus `json:"status"`
 	Version string      `json:"version,omitempty"`
-	// Message names the problem and the remedy, when Status is failed.
+	// Message describes the problem and the remedy if Status is failed.
 	Message string `json:"message,omitempty"`
-	// RestartAt is when the hub starts the agent again by itself.
+	// RestartAt is when the hub restarts the agent automatically.
 	RestartAt *time.Time `json:"restart_at,omitempty"`
-	// AuthMethods are the ways to log in, when the agent wants a login.
+	// AuthMethods are the login methods if the agent requires a login.
 	AuthMethods []AuthMethod `json:"auth_methods,omitempty"`
-	// PromptCapabilities are the kinds of content that prompts may hold, once the
-	// agent announced them.
+	// PromptCapabilities are the kinds of content that prompts may contain, once
+	// the agent has announced them.
 	PromptCapabilities *PromptCapabilities `json:"prompt_capabilities,omitempty"`
 }
 
-// AuthMethod is a way to log in to an agent's provider.
+// AuthMethod is a login method of an agent.
 type AuthMethod struct {
 	MethodID    string `json:"method_id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Command is the command that a person runs in a terminal; without one,
-	// authenticate or Description is the way.
+	// Command is the command that a person runs in a terminal. Without one,
+	// authenticate performs the login or Description explains it.
 	Command []string `json:"command,omitempty"`
 }
 
-// PromptCapabilities are the attachments an agent takes as they are.
+// PromptCapabilities are the attachments that an agent takes unchanged.
 type PromptCapabilities struct {
 	Image           bool `json:"image"`
 	Audio           bool `json:"audio"`
@@ -182,9 +182,8 @@ type Observer struct {
 	Seq      event.Seq `json:"seq"`
 }
 
-// State is everything about a session that is worthless once old. It is sent
-// whole and the latest wins; it has no seq of its own. A client holds it until
-// its cursor reaches AtSeq.
+// State is everything about a session of which only the latest value counts. It is
+// sent as a whole and has no seq. A client holds it until its cursor reaches AtSeq.
 type State struct {
 	SessionID          string          `json:"session_id"`
 	AtSeq              event.Seq       `json:"at_seq"`
@@ -196,14 +195,14 @@ type State struct {
 	Commands           *event.Commands `json:"commands,omitempty"`
 	Usage              *event.Usage    `json:"usage,omitempty"`
 	Agent              Agent           `json:"agent"`
-	// Interruption is the turn that was cut off, until it is settled.
+	// Interruption is the interrupted turn until it is settled.
 	Interruption *Interruption `json:"interruption,omitempty"`
-	// Restore is how far the agent was told the session, while it is being told.
+	// Restore is the progress of a segmented restore while it runs.
 	Restore   *Restore   `json:"restore,omitempty"`
 	Observers []Observer `json:"observers"`
 }
 
-// SessionStatus is a session in one word, for lists.
+// SessionStatus summarises a session for lists.
 type SessionStatus string
 
 const (
@@ -237,18 +236,19 @@ type SessionInfo struct {
 	Epoch       string        `json:"epoch"`
 	Archived    bool          `json:"archived"`
 	Pinned      bool          `json:"pinned"`
-	// Imported sessions come from another hub: nothing is added to them.
+	// Imported sessions come from another hub and are read-only.
 	Imported bool `json:"imported,omitempty"`
 	// ForkedFrom is the place in another session that this one was forked from, and
 	// Forks are the sessions forked from this one.
 	ForkedFrom *Forked  `json:"forked_from,omitempty"`
 	Forks      []Forked `json:"forks,omitempty"`
-	// LastLine is a line for the list: the open request where the session needs a
-	// person, the problem where it failed, else the newest message.
+	// LastLine is a line for the list: the open request if the session needs a
+	// person, the problem if it failed, else the newest message.
 	LastLine string `json:"last_line,omitempty"`
-	// ReadSeq is how far the person who asks has read it, on any of their screens:
-	// 0 when never, if it has a last line and was made since the person's first
-	// visit. Absent in others they never read, or read in another epoch.
+	// ReadSeq is how far this person has read the session on any screen. It is 0 if
+	// they have not, and the session has a last line and was created after their
+	// first visit. It is absent in other unread sessions, and in sessions read in
+	// another epoch.
 	ReadSeq *event.Seq `json:"read_seq,omitempty"`
 }
 
@@ -258,18 +258,18 @@ type Forked struct {
 	Seq       event.Seq `json:"seq"`
 }
 
-// Session says that one line of the session list changed.
+// Session means that one line of the session list changed.
 type Session struct {
 	Session SessionInfo `json:"session"`
 }
 
-// SessionGone says that a session is no more, or never was: stop asking.
+// SessionGone means that a session was deleted or does not exist: stop asking.
 type SessionGone struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
 }
 
-// PromptReceived says the prompt is in the log at Seq, on the device.
+// PromptReceived means that the prompt is in the log at Seq, on the device.
 type PromptReceived struct {
 	RequestID string    `json:"request_id,omitempty"`
 	SessionID string    `json:"session_id"`
@@ -277,7 +277,7 @@ type PromptReceived struct {
 	Seq       event.Seq `json:"seq"`
 }
 
-// PromptQueued says the prompt waits, at Position counted from 0.
+// PromptQueued means that the prompt waits at Position, counted from 0.
 type PromptQueued struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
@@ -285,16 +285,16 @@ type PromptQueued struct {
 	Position  int    `json:"position"`
 }
 
-// PromptRemoved answers the resend of a prompt that a client took out of the queue:
-// it will not run.
+// PromptRemoved answers the resend of a prompt that a client removed from the
+// queue: it will not run.
 type PromptRemoved struct {
 	RequestID string `json:"request_id,omitempty"`
 	SessionID string `json:"session_id"`
 	PromptID  string `json:"prompt_id"`
 }
 
-// PromptInterrupted answers the resend of a prompt of a turn that a crash cut off:
-// it is in the log at Seq and is not sent to the agent again by itself.
+// PromptInterrupted answers the resend of a prompt whose turn a crash interrupted:
+// it is in the log at Seq, and is not sent to the agent again automatically.
 type PromptInterrupted struct {
 	RequestID string    `json:"request_id,omitempty"`
 	SessionID string    `json:"session_id"`
@@ -302,7 +302,7 @@ type PromptInterrupted struct {
 	Seq       event.Seq `json:"seq"`
 }
 
-// PermissionResolved tells the answerer how the request was settled.
+// PermissionResolved reports to the answerer how the request was settled.
 type PermissionResolved struct {
 	RequestID    string        `json:"request_id,omitempty"`
 	SessionID    string        `json:"session_id"`
@@ -313,19 +313,19 @@ type PermissionResolved struct {
 	ByID         string        `json:"by_id,omitempty"`
 }
 
-// Pong proves life and says how far each followed session is.
+// Pong answers a ping and has the last seq of each followed session.
 type Pong struct {
 	Nonce  string               `json:"nonce"`
 	Time   time.Time            `json:"time"`
 	MaxSeq map[string]event.Seq `json:"max_seq"`
 }
 
-// Heartbeat is sent when nothing else was for a while.
+// Heartbeat is sent after a silence.
 type Heartbeat struct {
 	MaxSeq map[string]event.Seq `json:"max_seq"`
 }
 
-// Error answers a message that could not be done.
+// Error is the answer to a message that failed.
 type Error struct {
 	RequestID    string `json:"request_id,omitempty"`
 	SessionID    string `json:"session_id,omitempty"`
@@ -336,34 +336,35 @@ type Error struct {
 	Winner *PermissionResolved `json:"winner,omitempty"`
 	// Settled is set with already_resolved of an interruption.
 	Settled *Settled `json:"settled,omitempty"`
-	// Needs are the warnings that a resume has to confirm.
+	// Needs are the warnings that a resume must confirm.
 	Needs []string `json:"needs,omitempty"`
 }
 
-// Goodbye comes before a planned close.
+// Goodbye precedes a planned close.
 type Goodbye struct {
 	Reason       string `json:"reason"`
 	RetryAfterMS int64  `json:"retry_after_ms"`
 }
 
-// Comments says how many review comments a session has, to its followers: once
-// there are any, and with every change. The latest wins; the list is asked for.
+// Comments has the number of a session's review comments. Followers get it once
+// there are any, and with every change. Only the latest counts; the list is a
+// separate request.
 type Comments struct {
 	SessionID string `json:"session_id"`
 	Version   int64  `json:"version"`
 	Count     int    `json:"count"`
-	// Open counts those that are not resolved.
+	// Open counts the unresolved ones.
 	Open int `json:"open"`
 }
 
-// Granted lists the browsers and tokens that were let in since the browser it is told
-// to was, of the last week. A browser that may manage the hub is told once there are
-// any, and with every change. The latest wins.
+// Granted lists the browsers and tokens that were added since the receiving browser
+// was, within the last week. A browser that may manage the hub gets it once there
+// are any, and with every change. Only the latest counts.
 type Granted struct {
 	Grants []Grant `json:"grants"`
 }
 
-// Grant is one browser or token that may come in.
+// Grant is a paired browser or a token.
 type Grant struct {
 	ID string `json:"id"`
 	// Kind is device or token.
@@ -371,7 +372,7 @@ type Grant struct {
 	Name string `json:"name"`
 	// Scope is owner, collaborator or viewer.
 	Scope string `json:"scope"`
-	// SessionID is the one session it is for; none is all of them.
+	// SessionID is the one session it is for; empty means all.
 	SessionID string    `json:"session_id,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 }
@@ -436,8 +437,8 @@ func (*Error) MessageType() string { return "error" }
 // MessageType implements Message.
 func (*Goodbye) MessageType() string { return "goodbye" }
 
-// AppendEvents writes an events frame around a batch that is already in wire
-// form, without decoding it, and returns the extended buffer.
+// AppendEvents appends an events frame around a batch of encoded events, without
+// decoding it, and returns the extended buffer.
 func AppendEvents(dst []byte, sessionID, epoch string, b event.Batch, maxSeq event.Seq) []byte {
 	dst = append(dst, `{"type":"events","session_id":"`...)
 	dst = append(dst, sessionID...)
@@ -451,8 +452,8 @@ func AppendEvents(dst []byte, sessionID, epoch string, b event.Batch, maxSeq eve
 	return append(dst, "]}"...)
 }
 
-// EncodeLoaded writes an events_loaded frame whose events are the batch, which
-// is already in wire form. The frame's own Events must be empty.
+// EncodeLoaded encodes an events_loaded frame with a batch of encoded events. The
+// frame's own Events must be empty.
 func EncodeLoaded(m EventsLoaded, b event.Batch) ([]byte, error) {
 	m.Events = []event.Event{}
 	head, err := Encode(&m)

@@ -1,10 +1,10 @@
-// Package wire defines the frames a client and the server exchange.
+// Package wire defines the frames that a client and the server exchange.
 //
-// A frame is one JSON object in one WebSocket text message, told apart by its
-// "type". A field is only ever added; unknown types and fields are ignored, so
-// an old tab survives a new server and the other way round. The TypeScript
-// types are generated from the structs here and in package event, and
-// testdata/ holds a golden frame of every kind, read by both test suites.
+// A frame is one JSON object in one WebSocket text message, identified by its
+// "type". Fields are only ever added, and unknown types and fields are ignored, so
+// an old tab works with a new server and the reverse. The TypeScript types are
+// generated from the structs here and in package event. testdata/ has a golden
+// frame of every kind, which both test suites read.
 package wire
 
 import (
@@ -21,17 +21,17 @@ const Subprotocol = "abide.v1"
 
 // Limits of the protocol.
 const (
-	// MaxClientFrame bounds one message from a client, in bytes.
+	// MaxClientFrame limits one message from a client, in bytes.
 	MaxClientFrame = 1 << 20
-	// MaxBacklogFrame bounds the events of one frame of a backlog, in bytes; a
-	// single larger event goes alone.
+	// MaxBacklogFrame limits the events of one backlog frame, in bytes; a single
+	// larger event is sent alone.
 	MaxBacklogFrame = 256 << 10
-	// DefaultPage and MaxPage bound the events of one page.
+	// DefaultPage and MaxPage limit the events of one page.
 	DefaultPage = 50
 	MaxPage     = 500
 )
 
-// Close codes beside those of RFC 6455. A client retries all but Revoked,
+// Close codes besides those of RFC 6455. A client retries all except Revoked,
 // ScopeLost and SessionGone.
 const (
 	CloseRevoked     = 4001
@@ -83,15 +83,15 @@ func Encode(m Message) ([]byte, error) {
 	return append(frame, body[1:]...), nil
 }
 
-// ErrUnknownType reports a frame of a type this program does not know; the
+// ErrUnknownType means that the program does not know the frame's type; the
 // receiver ignores and counts it.
 var ErrUnknownType = errors.New("unknown message type")
 
-// ErrMalformed reports a frame that is not a JSON object with a string "type",
-// or whose fields do not have the types they should.
+// ErrMalformed means that a frame is not a JSON object with a string "type", or
+// that its fields have wrong types.
 var ErrMalformed = errors.New("malformed message")
 
-// Head are the fields of a client's message that are read before the rest is
+// Head has the fields of a client's message that are read before the rest is
 // decoded.
 type Head struct {
 	Type      string
@@ -99,9 +99,9 @@ type Head struct {
 	SessionID string
 }
 
-// ReadHead reads the head of a frame sent by a client. The frame is read once and
-// nothing else of it is kept. Where request_id or session_id is no string it is
-// empty, and DecodeClient says so.
+// ReadHead reads the head of a client's frame. It reads the frame once and retains
+// no other part. If request_id or session_id is no string it is empty, and
+// DecodeClient returns the error.
 func ReadHead(frame []byte) (Head, error) {
 	var raw struct {
 		Type      string    `json:"type"`
@@ -130,12 +130,12 @@ func (t *shortText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// DecodeClient reads a frame sent by a client. It returns a pointer to one of the
-// structs of ClientMessages. It checks the shape only; the handler of a message
-// validates its fields.
+// DecodeClient decodes a client's frame. It returns a pointer to one of the structs
+// of ClientMessages. It checks the form only; the handler of a message validates
+// its fields.
 func DecodeClient(frame []byte) (Message, error) { return decodeAs(frame, ClientMessages()) }
 
-// DecodeServer reads a frame sent by the server, for clients written in Go.
+// DecodeServer decodes a server's frame, for clients written in Go.
 func DecodeServer(frame []byte) (Message, error) { return decodeAs(frame, ServerMessages()) }
 
 func decodeAs(frame []byte, known []Message) (Message, error) {
@@ -160,8 +160,8 @@ func decodeAs(frame []byte, known []Message) (Message, error) {
 	return nil, fmt.Errorf("%w: %q", ErrUnknownType, head.Type)
 }
 
-// Fault describes the fault of a JSON text for its sender, without this program's
-// own type names.
+// Fault describes the error of a JSON text to its sender, without this program's
+// type names.
 func Fault(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -173,7 +173,7 @@ func Fault(err error) string {
 	case errors.As(err, &syntax):
 		return fmt.Sprintf("not valid JSON at byte %d", syntax.Offset)
 	}
-	// Sound JSON of the right kinds is refused only where a type reads itself,
-	// and of those clients send one: a time.
+	// Valid JSON of the right kinds is refused only by types with their own
+	// decoder. Clients send only one of those: a time.
 	return `scheduled_at is not a time such as "2026-02-21T14:03:07Z"`
 }

@@ -13,9 +13,9 @@ const (
 	StopMaxTurnRequests StopReason = "max_turn_requests"
 	StopRefusal         StopReason = "refusal"
 	StopCancelled       StopReason = "cancelled"
-	StopInterrupted     StopReason = "interrupted" // the turn failed or was given up
-	StopHubRestart      StopReason = "hub_restart" // the hub ended in mid-turn
-	StopAgentExit       StopReason = "agent_exit"  // the agent ended in mid-turn
+	StopInterrupted     StopReason = "interrupted" // the turn failed or was ended by force
+	StopHubRestart      StopReason = "hub_restart" // the hub ended during the turn
+	StopAgentExit       StopReason = "agent_exit"  // the agent ended during the turn
 )
 
 // Values lists the set.
@@ -23,7 +23,7 @@ func (StopReason) Values() []string {
 	return []string{"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "interrupted", "hub_restart", "agent_exit"}
 }
 
-// InterruptReason is the cause that cut a turn off.
+// InterruptReason is why a turn was interrupted.
 type InterruptReason string
 
 const (
@@ -40,7 +40,7 @@ func (InterruptReason) Values() []string {
 	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "paused"}
 }
 
-// TurnPhase is the agent's activity when its turn was cut off.
+// TurnPhase is the agent's activity when its turn was interrupted.
 type TurnPhase string
 
 const (
@@ -64,13 +64,13 @@ const (
 // Values lists the set.
 func (SettledAs) Values() []string { return []string{"resumed", "dismissed", "superseded"} }
 
-// ResumeWay is how an agent gets its memory back when a turn is resumed.
+// ResumeWay is how the agent gets the earlier context when a turn is resumed.
 type ResumeWay string
 
 const (
 	WayServer    ResumeWay = "server"    // the agent's own session is resumed or loaded
-	WayLocal     ResumeWay = "local"     // a new agent session with a short account
-	WaySegmented ResumeWay = "segmented" // a new agent session that is told the transcript
+	WayLocal     ResumeWay = "local"     // a new agent session with a summary
+	WaySegmented ResumeWay = "segmented" // a new agent session that gets the transcript
 )
 
 // Values lists the set.
@@ -84,7 +84,7 @@ func (ToolKind) Values() []string {
 	return []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
 }
 
-// ToolStatus is how far a tool call is.
+// ToolStatus is the progress of a tool call.
 type ToolStatus string
 
 const (
@@ -102,13 +102,13 @@ func (ToolStatus) Values() []string {
 // Done reports whether the call has ended.
 func (s ToolStatus) Done() bool { return s == ToolCompleted || s == ToolFailed }
 
-// PlanPriority is how much a plan entry matters.
+// PlanPriority is the importance of a plan entry.
 type PlanPriority string
 
 // Values lists the set.
 func (PlanPriority) Values() []string { return []string{"high", "medium", "low"} }
 
-// PlanStatus is how far a plan entry is.
+// PlanStatus is the progress of a plan entry.
 type PlanStatus string
 
 // Values lists the set.
@@ -129,7 +129,7 @@ func (PermissionKind) Values() []string {
 	return []string{"allow_once", "allow_always", "reject_once", "reject_always"}
 }
 
-// Outcome is how a permission request was settled.
+// Outcome says how a permission request was settled.
 type Outcome string
 
 const (
@@ -140,7 +140,7 @@ const (
 // Values lists the set.
 func (Outcome) Values() []string { return []string{"selected", "cancelled"} }
 
-// Resumption is how a restarted agent got its memory of the session back.
+// Resumption is how a restarted agent continued its session.
 type Resumption string
 
 const (

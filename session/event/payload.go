@@ -6,8 +6,8 @@ import (
 )
 
 // Text is text that may be large. On disk a value over 256 KiB is replaced by a
-// BlobRef object; decoding one gives its head, and the event's Data still has
-// the reference.
+// BlobRef object. Decoding that returns the head of the text, and the event's Data
+// still has the reference.
 type Text string
 
 // UnmarshalJSON reads a string or a BlobRef.
@@ -23,7 +23,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// Git is where a workspace's repository stands.
+// Git is the state of a workspace's repository.
 type Git struct {
 	Commit string `json:"commit,omitempty"`
 	Branch string `json:"branch,omitempty"`
@@ -47,18 +47,18 @@ type SessionStart struct {
 	Git         *Git   `json:"git,omitempty"`
 	CreatedBy   string `json:"created_by,omitempty"`
 	CreatedByID string `json:"created_by_id,omitempty"`
-	// RequestKey is the client's id of the request that made the session: sent
-	// again, it makes no second one.
+	// RequestKey is the client's id of the request that created the session.
+	// Repeating it creates no second session.
 	RequestKey string `json:"request_key,omitempty"`
-	// RequestHash is of all that was asked for with the key; with another
-	// request the key is refused.
+	// RequestHash identifies the content of that request. Another request with the
+	// key is refused.
 	RequestHash string `json:"request_hash,omitempty"`
-	// Settings are the ones known before an agent runs: its MCP servers and rules.
+	// Settings are those known before an agent runs: its MCP servers and rules.
 	Settings *AgentSettings `json:"settings,omitempty"`
 }
 
-// SessionEnd says that the work of a session is done. A later prompt makes the session
-// live again.
+// SessionEnd means that the work of a session is done. A later prompt makes the
+// session active again.
 type SessionEnd struct {
 	Reason string `json:"reason"`
 	// By is the actor that ended it; empty in older logs. ByID is, here as
@@ -69,7 +69,7 @@ type SessionEnd struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Attachment is a file that goes with a prompt; its bytes are a blob.
+// Attachment is a file attached to a prompt; its bytes are a blob.
 type Attachment struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type"`
@@ -87,13 +87,13 @@ type UserPrompt struct {
 	ByID        string       `json:"by_id,omitempty"`
 	// QueuedAt is set when the prompt waited in the queue.
 	QueuedAt *time.Time `json:"queued_at,omitempty"`
-	// OriginalHash is of the payload the prompt first came with, as package queue
-	// makes it. It is set when the prompt waited: it may have been edited since,
-	// and a resend is compared with the original.
+	// OriginalHash is the hash of the first payload, as package queue computes it.
+	// It is set if the prompt waited: the prompt may have been edited since, and a
+	// resend is compared with the original.
 	OriginalHash string `json:"original_hash,omitempty"`
 }
 
-// TurnStart says the agent was given the prompt.
+// TurnStart means that the agent got the prompt.
 type TurnStart struct {
 	PromptID string `json:"prompt_id"`
 }
@@ -103,25 +103,26 @@ type TurnEnd struct {
 	PromptID   string     `json:"prompt_id"`
 	StopReason StopReason `json:"stop_reason"`
 	// By is the actor that cancelled the turn or ended it by force. It is empty for
-	// a turn that no person stopped, and in older logs.
+	// other turns, and in older logs.
 	By   string `json:"by,omitempty"`
 	ByID string `json:"by_id,omitempty"`
-	// Usage is the agent's own account of the turn.
+	// Usage is the agent's own report about the turn.
 	Usage json.RawMessage `json:"usage,omitempty"`
 	Error *Failure        `json:"error,omitempty"`
 	Raw   json.RawMessage `json:"raw,omitempty"`
 }
 
-// TurnInterrupted says that a turn was cut off, not ended by the agent or a
-// person. It stands immediately before the turn_end of its turn.
+// TurnInterrupted means that a turn was interrupted, not ended by the agent or a
+// person. It immediately precedes the turn_end of its turn.
 type TurnInterrupted struct {
-	// InterruptionID is made by the hub and unique in the session.
+	// InterruptionID is assigned by the hub and unique in the session.
 	InterruptionID string          `json:"interruption_id"`
 	Turn           int             `json:"turn"`
 	PromptID       string          `json:"prompt_id"`
 	Reason         InterruptReason `json:"reason"`
 	Phase          TurnPhase       `json:"phase"`
-	// Checkpoint names the events that the state of the turn is computed from.
+	// Checkpoint is the range of events from which the state of the turn is
+	// computed.
 	Checkpoint Checkpoint `json:"checkpoint"`
 }
 
@@ -136,7 +137,7 @@ type Checkpoint struct {
 type InterruptionSettled struct {
 	InterruptionID string    `json:"interruption_id"`
 	Outcome        SettledAs `json:"outcome"`
-	// Way is how the agent got its memory back; set when Outcome is resumed.
+	// Way is how the agent got the earlier context; set when Outcome is resumed.
 	Way ResumeWay `json:"way,omitempty"`
 	// PromptID is the prompt that resumed or superseded the turn.
 	PromptID string `json:"prompt_id,omitempty"`
@@ -145,27 +146,27 @@ type InterruptionSettled struct {
 	ByID string `json:"by_id,omitempty"`
 }
 
-// WorkspaceSeen is where the workspace stood when a turn began or after its tools
-// ended. A turn that was cut off is compared with the latest.
+// WorkspaceSeen is the state of the workspace when a turn began or after its tools
+// ended. The resume of an interrupted turn compares it with the present state.
 type WorkspaceSeen struct {
-	// Folder is the folder's device and inode: another folder at the same path
-	// has others.
+	// Folder is the folder's device and inode, which differ for another folder at
+	// the same path.
 	Folder string `json:"folder"`
-	// Root is the repository's first commit, Remote where it comes from, without
-	// user and password. Both are empty where git does not say.
+	// Root is the repository's first commit and Remote its remote, without user and
+	// password. Both are empty if git does not report them.
 	Root   string `json:"root,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`
-	// Repository says that there is one.
+	// Repository means that there is one.
 	Repository bool `json:"repository,omitempty"`
-	// Changed are the changed files with git's two letters, at most 50; More counts
+	// Changed lists changed files with git's two letters, at most 50. More counts
 	// the others.
 	Changed []string `json:"changed,omitempty"`
 	More    int      `json:"more,omitempty"`
 }
 
-// Failure is why something ended badly, in words for a person.
+// Failure describes a failure for a person.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -176,13 +177,13 @@ type Failure struct {
 type AgentMessage struct {
 	MessageID string `json:"message_id"`
 	Text      Text   `json:"text,omitempty"`
-	// Content is the agent's content block where it is not text.
+	// Content is the agent's content block if it is not text.
 	Content json.RawMessage `json:"content,omitempty"`
 	Raw     json.RawMessage `json:"raw,omitempty"`
 }
 
-// AgentThought is one chunk of the agent's reasoning; it joins as AgentMessage
-// does.
+// AgentThought is one chunk of the agent's reasoning. Chunks join like those of
+// AgentMessage.
 type AgentThought struct {
 	MessageID string          `json:"message_id"`
 	Text      Text            `json:"text,omitempty"`
@@ -196,8 +197,8 @@ type Location struct {
 	Line *int   `json:"line,omitempty"`
 }
 
-// ToolCallFields are the fields a tool call and its updates share. An absent field
-// means unchanged; content and locations replace the earlier ones.
+// ToolCallFields are the fields that a tool call and its updates share. An absent
+// field is unchanged; content and locations replace the earlier ones.
 type ToolCallFields struct {
 	ToolCallID string     `json:"tool_call_id"`
 	Title      string     `json:"title,omitempty"`
@@ -209,17 +210,17 @@ type ToolCallFields struct {
 	Locations []Location      `json:"locations,omitempty"`
 	RawInput  json.RawMessage `json:"raw_input,omitempty"`
 	RawOutput json.RawMessage `json:"raw_output,omitempty"`
-	// Synthetic marks an entry the hub wrote on the agent's behalf, such as
-	// the failure of a call that a crash cut off.
+	// Synthetic marks an entry that the hub wrote for the agent, such as the
+	// failure of a call that a crash interrupted.
 	Synthetic bool            `json:"synthetic,omitempty"`
 	Raw       json.RawMessage `json:"raw,omitempty"`
 }
 
-// ToolCall is something the agent does. It is an upsert by ToolCallID.
+// ToolCall is an action of the agent. It is an upsert by ToolCallID.
 type ToolCall struct{ ToolCallFields }
 
-// ToolCallUpdate changes a tool call. It is an upsert by ToolCallID as well:
-// agents send updates for calls they never announced.
+// ToolCallUpdate changes a tool call. It is an upsert by ToolCallID as well: agents
+// send updates for calls that they never announced.
 type ToolCallUpdate struct{ ToolCallFields }
 
 // PlanEntry is one step of a plan.
@@ -243,19 +244,19 @@ type PermissionOption struct {
 	Kind     PermissionKind `json:"kind"`
 }
 
-// PermissionRequest is the agent asking first.
+// PermissionRequest is a permission request of the agent.
 type PermissionRequest struct {
-	// PermissionID is made by the hub and unique in the session.
+	// PermissionID is assigned by the hub and unique in the session.
 	PermissionID string             `json:"permission_id"`
 	ToolCallID   string             `json:"tool_call_id,omitempty"`
 	Title        string             `json:"title"`
 	Options      []PermissionOption `json:"options"`
 	// ToolCall is the tool call in question, in the agent's own JSON.
 	ToolCall json.RawMessage `json:"tool_call,omitempty"`
-	// Form is set when the agent asks for values: the JSON schema of a flat object.
+	// Form is set if the agent asks for values: the JSON schema of a flat object.
 	// The outcome's Content has the values. Its options are "accept" and "decline".
 	Form json.RawMessage `json:"form,omitempty"`
-	// URL is set when the agent asks a person to visit a page instead.
+	// URL is set if the agent asks a person to visit a page instead.
 	URL string          `json:"url,omitempty"`
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
@@ -266,7 +267,7 @@ type PermissionOutcome struct {
 	PermissionID string  `json:"permission_id"`
 	Outcome      Outcome `json:"outcome"`
 	OptionID     string  `json:"option_id,omitempty"`
-	// Content is the filled-in form, when the request had one.
+	// Content is the filled-in form, if the request has one.
 	Content json.RawMessage `json:"content,omitempty"`
 	// By names the actor that answered, or "hub".
 	By     string `json:"by"`
