@@ -35,7 +35,7 @@ type health struct {
 type sessionProblem struct {
 	SessionID string              `json:"session_id"`
 	Kind      session.ProblemKind `json:"kind"`
-	// What describes the problem, Do the remedy.
+	// The problem (What) and its remedy (Do).
 	What string `json:"what"`
 	Do   string `json:"do"`
 }

@@ -47,7 +47,7 @@ func start(e *engine) *BackgroundSession {
 	b := e.b
 	e.publish()
 	e.listing.keep(time.Now())
-	go e.run() // whoever closes the session waits for b.gone
+	go e.run() // the closer of the session waits for b.gone
 	return b
 }
 

@@ -37,7 +37,7 @@ func (ProblemKind) Values() []string {
 type Problem struct {
 	SessionID string
 	Kind      ProblemKind
-	// What describes the problem, Do the remedy. Neither contains a path.
+	// The problem (What) and its remedy (Do). Neither contains a path.
 	What, Do string
 }
 

@@ -247,8 +247,8 @@ func (d *Door) SignAddress(r *http.Request, device Grant, path string) (address 
 // Pair redeems a pairing code and returns the cookie to set, which replaces those
 // that the browser presents. The key is the page's public key, the other half of
 // the credential. After too many wrong codes from an address, its refusals are
-// delayed. A right code is never delayed, so that another person's guesses lock
-// nobody out. A code has 80 random bits and is valid for two minutes. The error is
+// delayed. A right code is never delayed, so that another person's guesses do
+// not lock people out. A code has 80 random bits and is valid for two minutes. The error is
 // a *Refusal, ctx's, ErrInvalid, or one of the registry's file.
 func (d *Door) Pair(ctx context.Context, r *http.Request, code, device, key string) (*http.Cookie, Grant, error) {
 	if _, err := parsePageKey(key); err != nil {

@@ -240,7 +240,7 @@ func measureReplay(ctx context.Context, b *bench) error {
 		}
 		ids = append(ids, l.ID())
 	}
-	// Opened anew, nothing of them is in the memory tail.
+	// After a reopening, the tail in memory is empty.
 	if err := s.Close(); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ var ErrEpoch = errors.New("events of another epoch")
 
 // Change is the effect of one frame on a History.
 type Change struct {
-	// Reset says that all that was held before is void; Events begin anew.
+	// Reset means that the client drops all events; Events is the new beginning.
 	Reset bool
 	// Events were applied, in order, each once. After a merged run one event
 	// covers FirstSeq..Seq.

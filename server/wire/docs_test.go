@@ -39,7 +39,7 @@ func TestTheProtocolDocumentQuotesTheGoldenFiles(t *testing.T) {
 	require.True(t, quoted["events.jsonl"])
 }
 
-// golden returns the content of a golden file. It encodes frames anew, because this
+// golden returns the content of a golden file. It encodes frames again, because this
 // run may be rewriting their files.
 func golden(t *testing.T, name string) string {
 	t.Helper()

@@ -114,7 +114,7 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 	if err := d.Decode(&data); err != nil {
 		return e, fmt.Errorf("event %d: %w", e.Seq, err)
 	}
-	delete(data, "raw") // it says all of it once more
+	delete(data, "raw") // it repeats the other fields
 	r.secretsHere, r.pathsHere, r.imagesHere = 0, 0, 0
 	thought := r.Thoughts && e.Type == event.TypeAgentThought
 	output := r.Outputs && r.dropOutput(e.Type, data)

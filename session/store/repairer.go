@@ -39,7 +39,7 @@ func (m *repairer) tryRepair() (was bool, err error) {
 	return was, err
 }
 
-// repair recovers the log once more. The caller holds the write lock.
+// repair recovers the log again. The caller holds the write lock.
 func (m *repairer) repair() error {
 	u := m.state.Load()
 	taken, err := m.again(u)

@@ -96,7 +96,7 @@ func (e *Encoder) count() {
 	e.next++
 }
 
-// begin makes head anew.
+// begin rebuilds head.
 func (e *Encoder) begin(seq event.Seq, d *event.Draft, at Stamp) {
 	if e.next == 0 || uint64(at-e.second) >= 1e6 {
 		second := at.Time().Truncate(time.Second)
