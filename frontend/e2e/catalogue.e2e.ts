@@ -129,6 +129,17 @@ describe('every state of the catalogue is shown without errors and accessibility
     expect(shown).toEqual({ rows: 1, scrolls: true, low: 0, faded: false })
   })
 
+  test('a part of a file has the numbers of its lines, or none', async () => {
+    const view = catalogue.views.find(({ name }) => name === 'phone-light')!
+    const numbers = view.page.locator('[data-permission] figure .n')
+    await view.show('question, part of a file')
+    await numbers.first().waitFor()
+    expect(await numbers.allInnerTexts()).toEqual(['41', '41', '42'])
+    await view.show('question, part of a file, unknown line')
+    await view.page.locator('[data-permission] figure .add').waitFor()
+    expect(await numbers.count()).toBe(0)
+  })
+
   test('a copy button of a phone covers no words', async () => {
     const view = catalogue.views.find(({ name }) => name === 'phone-light')!
     await view.show('session, options')

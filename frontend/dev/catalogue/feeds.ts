@@ -167,6 +167,28 @@ const options = {
   },
 } as AbideEvent
 
+/** A question about a part of a file, as agents ask that replace a text. */
+function partly(line?: number): AbideEvent[] {
+  const path = '/src/retry.go'
+  const [old, now] = ['\treturn n\n}', '\treturn min(n, most)\n}']
+  return new Script().add('user_prompt', { prompt_id: 'p1', text: 'Bound it' }).add('permission_request', {
+    permission_id: 'perm-edit-1',
+    title: 'Edit retry.go',
+    options: [
+      { option_id: '1', name: 'Allow once', kind: 'allow_once' },
+      { option_id: '2', name: 'Reject', kind: 'reject_once' },
+    ],
+    tool_call: {
+      toolCallId: 'c1',
+      kind: 'edit',
+      title: 'Edit retry.go',
+      rawInput: { file_path: path, old_string: old, new_string: now },
+      locations: [{ path, ...(line && { line }) }],
+      content: [{ type: 'diff', path, oldText: old, newText: now }],
+    },
+  }).events
+}
+
 const menu = { press: `[aria-label="${t`More`}"]` }
 const question = { ...prompting, pending_permissions: ['perm-edit-1'] }
 /** This device read up to `seq`, 42 minutes ago. */
@@ -394,6 +416,8 @@ export const feeds: State[] = [
   },
   { name: 'question', path, messages: held(asked, question) },
   { name: 'question, deceiving', path, messages: held(deceiving.events, question) },
+  { name: 'question, part of a file', path, messages: held(partly(41), question) },
+  { name: 'question, part of a file, unknown line', path, messages: held(partly(), question) },
   { name: 'question, four answers', path, messages: held(four.events, question) },
   { name: 'question, long answers', path, messages: held(wordy.events, question) },
   { name: 'question, vague', path, messages: held(vague.events, question) },
