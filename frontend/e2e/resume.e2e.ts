@@ -12,7 +12,6 @@ import { binaries, Hub } from './rig/hub.ts'
 import { Process } from './rig/process.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
-import { tap } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 const tool = join(resolve(import.meta.dirname, '../../bin'), 'longsession')
@@ -109,36 +108,6 @@ describe('an interrupted turn', () => {
     expect(log.filter((e) => e.type === 'user_prompt').length).toBe(303)
     await until('the progress is gone', async () => (await progress(here).count()) === 0)
     await hub.api('POST', `/api/sessions/${long}/cancel`)
-  })
-
-  test.each([
-    { by: 'touch at 390', size: phone },
-    { by: 'keys at 1440', size: { width: 1440, height: 900 } },
-  ])('by its model’s service says what to do about it, by $by', async ({ size }) => {
-    const touch = size === phone
-    const session = await hub.newSession('No model')
-    const screen = await (touch ? mobile : laptop).watch(session, size)
-    const press = (name: string) => {
-      const button = screen.feed.getByRole('button', { name, exact: true })
-      return touch ? tap(button) : button.press('Enter')
-    }
-    await screen.prompt('/fail provider')
-    await screen.feed.getByText('The agent’s model service did not answer. Try again, or').waitFor()
-    const own = screen.feed.getByText("The model's provider is overloaded (529), as asked")
-    expect(await own.count()).toBe(0)
-    await press('Show details')
-    await own.waitFor()
-    await look(screen, `no-model-${size.width}`)
-    await press('Hide details')
-    await own.waitFor({ state: 'detached' })
-    await screen.feed.locator('.wrapped').getByRole('button', { name: 'Edit and send again' }).focus()
-    await screen.page.keyboard.press('Enter')
-    await until(
-      'the prompt in the field',
-      async () => (await screen.composer.inputValue()) === '/fail provider',
-    )
-    expect(screen.errors).toEqual([])
-    await screen.page.close()
   })
 
   test('is resumed from a phone by keyboard alone', async () => {
