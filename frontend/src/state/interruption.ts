@@ -6,7 +6,7 @@ const reasons: Readonly<Record<InterruptReason, string>> = {
   hub_stop: t`the hub was stopped`,
   agent_exit: t`the agent ended`,
   agent_restart: t`the agent was restarted`,
-  provider_error: t`the model’s provider failed`,
+  provider_error: t`the agent reported an error`,
   paused: t`it was paused`,
 }
 
