@@ -1,7 +1,6 @@
 package gitstate
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,8 @@ import (
 )
 
 const (
-	// mostConfig bounds the part of a configuration in which core.worktree is looked for.
+	// mostConfig bounds a configuration in which core.worktree is looked for, and
+	// info/attributes.
 	mostConfig = 256 << 10
 	// mostListed bounds the entries of a git directory that are looked at.
 	mostListed = 10_000
@@ -87,15 +87,13 @@ func within(dir, path string) bool {
 
 // coreWorktree is the setting core.worktree as git writes it. It reads files only.
 func coreWorktree(dir, name string) (found string) {
-	f, err := openRegular(dir, name)
+	text, err := readRegular(dir, name, mostConfig)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
 	section := ""
-	lines := bufio.NewScanner(io.LimitReader(f, mostConfig))
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
 			section = strings.ToLower(line)
 		}
@@ -131,7 +129,7 @@ func (r *Repository) contained() error {
 
 // listed looks at the entries of one folder of a git directory.
 func (r *Repository) listed(dir string) error {
-	f, err := os.Open(dir)
+	f, err := os.Open(dir + "/")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -142,6 +142,34 @@ func TestARepositoryWithANamedPipeIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+func TestAGitDirectoryThatIsANamedPipeIsRefused(t *testing.T) {
+	work := t.TempDir()
+	put(t, filepath.Join(work, ".git"), "gitdir: pipe")
+	require.NoError(t, syscall.Mkfifo(filepath.Join(work, "pipe"), 0o600))
+	refused := make(chan error, 1)
+	go func() {
+		_, err := gitstate.Find(work)
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		require.ErrorIs(t, err, gitstate.ErrRefused)
+	case <-time.After(bound):
+		t.Fatal("it waits for the other end of the pipe")
+	}
+}
+
+func TestAttributesElsewhereAreNotToldByAWorktree(t *testing.T) {
+	dir, outside := repository(t), filepath.Join(t.TempDir(), "outside")
+	put(t, outside, "* filter=secret\n")
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git/info")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git/info"), 0o755))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, ".git/info/attributes")))
+	err := newGit(t).AddWorktree(t.Context(), find(t, dir), filepath.Join(t.TempDir(), "made"), plain(t, dir, "rev-parse", "HEAD"))
+	require.ErrorIs(t, err, gitstate.ErrRefused)
+	require.NotContains(t, err.Error(), "secret")
+}
+
 // A pipe below is not looked for: git waits for it, in one place of the hub's.
 func TestAWorktreeInWhichGitHangsTakesOnePlace(t *testing.T) {
 	hung := filepath.Join(t.TempDir(), "hung")

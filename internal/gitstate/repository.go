@@ -182,25 +182,31 @@ func readRef(dir, name string) (string, error) {
 
 // readSmall reads a file of one line.
 func readSmall(dir, name string) (string, error) {
+	data, err := readRegular(dir, name, smallFile)
+	return strings.TrimSpace(string(data)), err
+}
+
+// readRegular reads a file in dir of at most that many bytes.
+func readRegular(dir, name string, most int64) ([]byte, error) {
 	f, err := openRegular(dir, name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, smallFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if len(data) > smallFile {
-		return "", fmt.Errorf("%s is larger than %d bytes", f.Name(), smallFile)
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s is larger than %d bytes", f.Name(), most)
 	}
-	return strings.TrimSpace(string(data)), nil
+	return data, nil
 }
 
 // openRegular opens a file in dir: no link leads out of it, and the other end of a
 // named pipe is not waited for.
 func openRegular(dir, name string) (*os.File, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(dir + "/") // the slash refuses a named pipe in its place
 	if err != nil {
 		return nil, err
 	}

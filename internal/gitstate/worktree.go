@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -54,7 +53,10 @@ func (g *Git) RemoveWorktree(ctx context.Context, r *Repository, folder string) 
 
 // suited looks through a commit for entries that AddWorktree cannot write out.
 func (g *Git) suited(ctx context.Context, r *Repository, commit string) error {
-	own, err := os.ReadFile(filepath.Join(r.common, "info", "attributes"))
+	if err := r.contained(); err != nil {
+		return err
+	}
+	own, err := readRegular(r.common, "info/attributes", mostConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("read info/attributes: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 	"unicode/utf8"
@@ -74,7 +73,7 @@ func (f *Files) Change(ctx context.Context, root, path string) (FileChange, erro
 // present is the present text of a file; nil where there is none. A link is no file,
 // and nothing is read beyond one: git follows none either.
 func (f *Files) present(root, rel string) (*string, error) {
-	base, err := os.OpenRoot(root)
+	base, err := openFolder(root)
 	if err != nil {
 		return nil, notFound(root, err)
 	}

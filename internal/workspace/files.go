@@ -168,7 +168,7 @@ func (f *Files) open(root, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := os.OpenRoot(root)
+	base, err := openFolder(root)
 	if err != nil {
 		return nil, notFound(root, err)
 	}
@@ -183,6 +183,10 @@ func (f *Files) open(root, path string) (*os.File, error) {
 	}
 	return opened, nil
 }
+
+// openFolder opens a folder. The slash refuses another kind of file in its place: to
+// open a named pipe would wait for its other end.
+func openFolder(path string) (*os.Root, error) { return os.OpenRoot(path + "/") }
 
 // admit refuses what is not below root, whose path is real: a link may have taken its
 // place. It refuses files in .git, where a configuration may hold passwords, and the

@@ -76,7 +76,7 @@ func (f *Files) MakeFolder(roots []string, path string) (Folder, error) {
 		return Folder{}, err
 	}
 	defer opened.Close()
-	base, err := os.OpenRoot(root)
+	base, err := openFolder(root)
 	if err != nil {
 		return Folder{}, notFound(root, err)
 	}

@@ -118,7 +118,7 @@ func (f *Files) gitNames(ctx context.Context, root string) ([]string, error) {
 // walkNames reads a folder that is in no repository. Hidden folders are left out,
 // and links are not followed.
 func walkNames(ctx context.Context, root string) ([]string, error) {
-	base, err := os.OpenRoot(root)
+	base, err := openFolder(root)
 	if err != nil {
 		return nil, notFound(root, err)
 	}
@@ -172,7 +172,7 @@ func (w *walk) folder(dir *os.Root, path string, depth int) error {
 	}
 	opened.Close()
 	for _, name := range folders {
-		below, err := dir.OpenRoot(name)
+		below, err := dir.OpenRoot(name + "/")
 		if err != nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -126,6 +127,28 @@ func TestNoChangeIsToldOfAPrivateFileNorThroughALinkInTheFoldersPlace(t *testing
 	require.NoError(t, os.Remove(filepath.Join(root, "a.txt")))
 	_, err = f.Change(t.Context(), root, "a.txt")
 	require.ErrorIs(t, err, workspace.ErrNotFound, "the commit has it")
+}
+
+func TestANamedPipeInTheFoldersPlaceIsNotWaitedFor(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "work")
+	require.NoError(t, syscall.Mkfifo(root, 0o600))
+	files, told := newFiles(t), make(chan error, 3)
+	go func() {
+		_, err := files.List(root, "")
+		told <- err
+		_, err = files.Complete(t.Context(), root, "a", 1)
+		told <- err
+		_, err = files.Change(t.Context(), root, "a")
+		told <- err
+	}()
+	for range 3 {
+		select {
+		case err := <-told:
+			require.ErrorIs(t, err, workspace.ErrNotFound)
+		case <-time.After(20 * time.Second):
+			t.Fatal("it waits for the other end of the pipe")
+		}
+	}
 }
 
 func TestStrangeNamesAreShownAndOpened(t *testing.T) {
