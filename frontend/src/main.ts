@@ -54,7 +54,7 @@ setInterval(() => keep(false), 1000)
 addEventListener('pagehide', () => keep(true))
 document.addEventListener('visibilitychange', () => {
   const hidden = document.visibilityState === 'hidden'
-  keep(hidden, true) // until now it was seen
+  keep(hidden, true) // the person saw the session until now
   hub.attention.now()
   if (hidden) void cache.flush()
 })

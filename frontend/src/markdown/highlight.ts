@@ -29,7 +29,7 @@ export function highlight(code: HTMLElement): void {
   to.postMessage({ id, language, text })
 }
 
-/** Says how the parts of a text are to look; nothing of one that is long or of no known language. Never rejects. */
+/** Returns the highlighted parts of a text; empty if the text is long or its language unknown. Never rejects. */
 export function tokensOf(language: string, text: string): Promise<Token[]> {
   const to = language && text.length <= longest ? start() : null
   if (!to) return Promise.resolve([])

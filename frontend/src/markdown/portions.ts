@@ -17,7 +17,7 @@ const newest = 4
  */
 const begins = /[|[\n]|[*_`~]+|:\/\/|@|www\./g
 
-/** About how many elements a block becomes. One that is large is bounded by itself. */
+/** About the number of elements that a block renders to. Large blocks have bounds of their own. */
 export function weigh(block: string): number {
   const text = block.length > 4_000 ? block.slice(0, 4_000) : block.trim()
   return Math.min(1 + (text.match(begins)?.length ?? 0), portionWeight)

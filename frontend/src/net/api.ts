@@ -21,15 +21,15 @@ export class ApiError extends Error {
   }
 }
 
-/** A pooled connection that slept hangs for minutes; no request may. */
+/** The time limit of a request. A pooled connection from before a sleep would hang for minutes. */
 const timeoutMs = 15_000
 /** A hub that is up answers sooner, also when it is busy. */
 const readyMs = 3_000
 /** The hub's signed addresses last ten minutes. */
 const addressMs = 8 * 60_000
-/** 4 MB over a poor link take this long. */
+/** The time limit for 4 MB over a slow link. */
 const blobMs = 60_000
-/** 25 MB over a poor link take this long. */
+/** The time limit for 25 MB over a slow link. */
 const uploadMs = 300_000
 
 /** A refusal of the hub. */
@@ -125,7 +125,7 @@ export function hubAPI(page: PageKey) {
     const again = await send(path, request, page.token)
     if (again.ok) return again
     const still = refused(await textOf(again))
-    // The hub was started anew meanwhile: that signs no one out.
+    // The hub was restarted meanwhile. That does not sign this browser out.
     throw still.challenge === undefined ? apiError(again.status, still) : unreachable()
   }
 
@@ -188,7 +188,7 @@ export function hubAPI(page: PageKey) {
       return call('PATCH', session(id), change)
     },
 
-    /** Deletes it. One that is gone, as after a lost answer, counts as deleted. */
+    /** Deletes a session. A session that does not exist, as after a lost answer, counts as deleted. */
     async remove(id: string): Promise<void> {
       try {
         await call('DELETE', session(id))

@@ -2,7 +2,7 @@ import { cursor } from '../state/session'
 import type { Store } from '../state/store'
 import type { ClientMessage, Seq } from '../wire/gen'
 
-/** Acks are at most this often: presence is for people. */
+/** The shortest time between two acks. */
 const ackMs = 1_000
 const typingMs = 5_000
 
@@ -25,7 +25,7 @@ export class Attention {
     store.subscribe(() => this.soon())
   }
 
-  /** A new socket knows nothing of this screen. */
+  /** Sends everything again on a new socket. */
   renew(): void {
     this.sent = null
     this.soon()

@@ -4,10 +4,10 @@ import { transact, type Database, type Handle, type KeptPage, type KeptRun } fro
 import { isRecord, isSeq, parsed } from './kept'
 
 const key = 'abide.cache'
-/** Events kept of one session, and sessions kept. */
+/** The most events cached per session, and the most sessions cached. */
 const keptEvents = 3_000
 const keptSessions = 20
-/** Writing waits this long, so that a stream costs one transaction, not hundreds. */
+/** The delay before writing, so that a stream costs one transaction instead of hundreds. */
 const writeMs = 400
 
 /** The hint in localStorage about the cache: it is read before the database could be. */
@@ -118,7 +118,7 @@ export class EventCache {
     for (const [id, { reset, events }] of work) {
       const run = this.runs.get(id)
       if (!run) continue
-      // Cut in whole halves, so that trimming is rare.
+      // Trims by half, so that trimming is rare.
       const first = run.last - run.first >= 2 * keptEvents ? run.last - keptEvents + 1 : run.first
       try {
         await this.db.use(async (db) => {
@@ -135,7 +135,7 @@ export class EventCache {
         this.runs.set(id, { ...(this.runs.get(id) ?? run), first })
         promises[id] = { epoch: run.epoch, first, last: run.last }
       } catch {
-        // Full or severed: the cache may have a gap now, so nothing of it counts.
+        // The storage is full or the database was closed. The cache may have a gap now, so it is dropped.
         this.runs.delete(id)
         promises[id] = null
       }
@@ -153,7 +153,7 @@ export class EventCache {
     try {
       this.storage.setItem(key, JSON.stringify(hints))
     } catch {
-      // Without hints nothing is read from the cache; that is only slower.
+      // Without hints the cache is not read, which is only slower.
     }
   }
 

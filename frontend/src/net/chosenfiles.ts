@@ -2,7 +2,7 @@ import type { DBSchema } from 'idb'
 import type { OutboxFile } from '../state/outboxitem'
 import { transact, type Database, type Layout } from './db'
 
-/** The limit of all drafts together; more than one prompt takes, and little to a device. */
+/** The limit for all drafts together: more than one prompt may have, and little for a device. */
 const mostBytes = 600 * 1024 * 1024
 
 /** A file chosen for a session's next prompt, under the id of its choosing. */
@@ -14,7 +14,7 @@ interface Schema extends DBSchema {
   files: { key: [string, string]; value: Chosen & { sessionId: string } }
 }
 
-/** A database of their own: a tab that keeps it from opening holds up no prompt. */
+/** A separate database, so that a tab that keeps it from opening does not hold up prompts. */
 export const chosenLayout: Layout<Schema> = {
   version: 1,
   upgrade: (db) => void db.createObjectStore('files', { keyPath: ['sessionId', 'id'] }),
@@ -31,7 +31,7 @@ interface News {
  * page. A person's tabs share them: each adds and lets go of its own, and hears the others.
  */
 export class ChosenDB {
-  /** Let go of by any tab; the device has them until the prompt with them is stored. */
+  /** Files removed in any tab. They stay in the database until the prompt with them is stored. */
   private readonly gone = new Set<string>()
   private readonly channel = new BroadcastChannel('abide-files')
 
@@ -106,7 +106,7 @@ export class ChosenDB {
         Promise.all(ids.map((id) => tx.objectStore('files').delete([sessionId, id]))),
       ),
     )
-    await forget.catch(() => {}) // a device that keeps nothing has nothing to forget
+    await forget.catch(() => {}) // without a database nothing is stored
   }
 
   private readonly there = ({ id }: Chosen): boolean => !this.gone.has(id)

@@ -39,7 +39,7 @@ export class Connection {
   /** Begins, and keeps a connection until stop. */
   start(): void {
     if (this.stops.length === 0) this.watch()
-    // A page that was opened in the background tries once, and again when it is seen.
+    // A page opened in the background dials once, and again when it becomes visible.
     if (document.visibilityState === 'hidden') this.input({ type: 'hidden' })
     this.input({ type: 'start', online: navigator.onLine })
   }
@@ -164,7 +164,7 @@ export class Connection {
     const tick = setInterval(() => {
       const passed = Date.now() - ticked
       ticked = Date.now()
-      // A hidden page's timers are slowed by the browser; that is no sleep.
+      // The browser slows the timers of a hidden page, which does not count as a sleep.
       if (Math.abs(passed) > jumpMs && document.visibilityState === 'visible') this.wake(true)
     }, tickMs)
     this.stops.push(() => clearInterval(tick))

@@ -34,7 +34,7 @@ interface Sessions extends DBSchema {
 
 export type Handle = IDBPDatabase<Sessions>
 
-/** Longer than any healthy transaction; a frozen database must delay nothing. */
+/** The time limit of a transaction: longer than any healthy one, because a frozen database must not delay the app. */
 const patienceMs = 2_000
 
 /** The stores of a database, and how it gets them. */
@@ -56,7 +56,7 @@ const sessions: Layout<Sessions> = {
 }
 
 /**
- * A database of the app; of sessions, unless it is told of others. Systems sever its connection
+ * A database of the app, by default the one of sessions. The system may close its connection
  * behind a page's back, after which every use fails: then it is opened once more, and only then given up.
  */
 export class Database<S extends DBSchema = Sessions> {
@@ -85,7 +85,7 @@ export class Database<S extends DBSchema = Sessions> {
     try {
       return await within(this.open().then(work))
     } catch (error) {
-      // Another opening would only stand behind it.
+      // Another request to open the database would only wait behind this one.
       if ((this.late = this.opening)) throw error
       this.handle = null
       return within(this.open().then(work))

@@ -111,9 +111,9 @@ export const start: Machine = {
   gens: 0,
 }
 
-/** A sign-in ended. Where another took its place, another tab has paired this browser again, dialling helps. */
+/** The close code of a sign-in that ended. Dialling again helps only if another tab has paired this browser again. */
 const revoked = 4001
-/** After this dialling again would not help. */
+/** The close code of a lasting refusal: dialling again would not help. */
 const forbidden = 4003
 
 /** Returns the machine after one input, and the actions to do. */
@@ -187,7 +187,7 @@ class Step {
       this.ask()
       if (slept) this.dialSpare()
     } else if (slept) {
-      // A dial that slept may hang for minutes: begin it again.
+      // A connection attempt from before a sleep may hang for minutes: restart it.
       this.drop(main)
       this.set({ main: null })
       this.dial('main')
@@ -371,7 +371,7 @@ class Step {
     this.clock('retry', ms)
   }
 
-  /** The hub refuses no more. */
+  /** Clears the refusal: the hub accepts this browser again. */
   private allowed(): void {
     if (this.m.refusal !== 'unauthorized') return
     this.set({ refusal: null, failures: 0 })

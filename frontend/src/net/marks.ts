@@ -7,7 +7,7 @@ import { isRecord, isSeq, parsed } from './kept'
 const prefix = 'abide.mark.'
 const keptSessions = 200
 
-/** How far a session was applied here, and how far a person saw it. */
+/** The last seq applied in this page, and the last one that a person saw. */
 export interface Mark {
   epoch: string
   seq: Seq
@@ -80,7 +80,7 @@ export class Marks {
     return isMark(value) ? value : null
   }
 
-  /** Lets go of the sessions seen longest ago. */
+  /** Removes the marks of the sessions seen longest ago. */
   private trim(): void {
     const ids: string[] = []
     for (let i = 0; i < this.storage.length; i++) {

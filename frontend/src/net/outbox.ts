@@ -26,9 +26,9 @@ type News =
   | { kind: 'retry'; id: string }
   | { kind: 'all' }
 
-/** The person is asked before sending: an old prompt must not run unannounced. */
+/** Items older than this are sent only after a person confirms it: an old prompt must not run unannounced. */
 const staleMs = 10 * 60_000
-/** Before a file is tried again that the hub could not be given. */
+/** The pause before the upload of a file is retried. */
 const againMs = 5_000
 /** How long another tab's item is shown after it is done with: the feed of this one may have it a moment later. */
 const lingerMs = 300
@@ -46,7 +46,7 @@ export class Outbox {
   private readonly uploading = new Set<string>()
   /** Called when an item is done with that the device does not keep. */
   private readonly unkept = new Map<string, () => void>()
-  /** The tabs of items that others have on their way. */
+  /** The tab of each item that another tab is sending. */
   private readonly theirs = new Map<string, string>()
   private readonly watched = new Set<string>()
   private channel: BroadcastChannel | undefined
@@ -69,7 +69,7 @@ export class Outbox {
     this.tell({ kind: 'all' })
   }
 
-  /** Takes over the items of an earlier tab. */
+  /** Takes over the items of a tab that has ended. */
   async load(): Promise<void> {
     for (const item of await this.storage.all()) {
       if (this.items.has(item.id)) continue
@@ -86,7 +86,7 @@ export class Outbox {
       () => true,
       () => false,
     )
-    this.flush() // without storage it still leaves from memory
+    this.flush() // without storage it is still sent from memory
     if (kept || !this.items.has(full.id)) return
     await new Promise<void>((done) => this.unkept.set(full.id, done))
   }
@@ -146,7 +146,7 @@ export class Outbox {
         continue
       }
       if (item.files?.some((f) => !f.stored)) {
-        behindFiles.add(item.sessionId) // a person's prompts stay in their order
+        behindFiles.add(item.sessionId) // later prompts wait, to keep the order
         void this.upload(item.id)
         continue
       }
@@ -155,7 +155,7 @@ export class Outbox {
       const bytes = frameBytes(frame)
       if (bytes > this.maxFrame) {
         this.requests.settle(request_id)
-        this.fail(item, tooLong(bytes, this.maxFrame)) // those behind it go on
+        this.fail(item, tooLong(bytes, this.maxFrame)) // the next items are still sent
         continue
       }
       if (!this.send(frame)) {

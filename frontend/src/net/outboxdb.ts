@@ -52,7 +52,7 @@ export class OutboxDB implements OutboxStorage {
   }
 
   async ended(tab: string): Promise<boolean> {
-    if (!this.locks) return new Promise(() => {}) // it cannot be told
+    if (!this.locks) return new Promise(() => {}) // without locks the end of a tab is unknown
     // Shared: a tab that only waits for the end is not taken for its holder.
     await this.locks.request(tabLock(tab), { mode: 'shared' }, () => {})
     // Its locks go one after the other: it may have been the one that looked after others.
@@ -82,7 +82,7 @@ export class OutboxDB implements OutboxStorage {
         const mine: KeptItem[] = []
         const ids = await store.getAllKeys()
         done.push(...marks.filter((id) => !ids.includes(id)))
-        // A value that is no item stays stored, for a look by hand: it is neither shown nor sent.
+        // A malformed item is neither shown nor sent. It stays stored, so that a person can inspect it.
         for (const kept of await store.getAll()) {
           const item = keptItem(kept.item)
           if (!item || !left(kept)) continue

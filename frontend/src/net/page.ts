@@ -27,7 +27,7 @@ export interface Granted {
  * gets for that is sent with each request, and ends with the hub. See docs/adr/0042.
  */
 export class PageKey {
-  /** As long as the page lives, also where nothing can be stored. */
+  /** Kept in memory, for browsers that store nothing. */
   private key: CryptoKey | null = null
   private last: { token: string; renewAt: number } | null = null
 

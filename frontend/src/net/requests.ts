@@ -8,7 +8,7 @@ export type Purpose =
   | { kind: 'outbox'; id: string; sessionId: string }
   | { kind: 'verb'; sessionId: string }
 
-/** Remembers the requests on the present socket, so that none is sent twice at once. */
+/** The pending requests on the current socket, so that no request is sent twice at once. */
 export class Requests {
   private readonly open = new Map<string, Purpose>()
   private count = 0

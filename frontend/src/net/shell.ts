@@ -1,6 +1,6 @@
 /** The one script the page may register as its service worker. */
 const script = '/sw.js'
-/** Longer than this a person does not wait for an update that may not come. */
+/** How long to wait for the new version before the page is loaded anyway. */
 const patienceMs = 4_000
 
 /**
@@ -23,7 +23,7 @@ export class Shell {
       look()
       made.addEventListener('updatefound', () => made.installing?.addEventListener('statechange', look))
     } catch {
-      // The app works without; it only does not open offline.
+      // Without a service worker the app works, but does not open offline.
     }
   }
 

@@ -39,7 +39,7 @@ export class Starts {
     return kept
   }
 
-  /** The person says it once more. */
+  /** Sends a start again that a person confirms. */
   retry(key: string): void {
     this.write((list) => list.map((s) => (s.key === key ? { key, request: s.request, at: this.now() } : s)))
     void this.flush()

@@ -1,6 +1,6 @@
 /**
- * The name of an actor for people: a grant without a name of its own goes by its kind and the end
- * of its id.
+ * The name of an actor for people. A grant without a name is called by its kind and the end of
+ * its id.
  */
 export function actorName(actor: string): string {
   const [, kind, id] = /^(token|device):(.+)$/.exec(actor) ?? []

@@ -26,7 +26,7 @@ function copySelected(text: string): boolean {
   try {
     done = document.execCommand('copy')
   } catch {
-    // It is not there.
+    // The browser does not have the command.
   }
   area.remove()
   if (before instanceof HTMLElement) before.focus({ preventScroll: true })

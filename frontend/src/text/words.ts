@@ -8,7 +8,7 @@ export type Mark = readonly [from: number, to: number]
 /** Lines longer than this are not compared by word, and of one change not more pairs than that. */
 const longest = 400
 const mostPairs = 400
-/** Of two lines less alike than this each is new as a whole. */
+/** Two lines less similar than this are not compared by word. */
 const alike = 0.4
 
 /**

@@ -11,13 +11,13 @@ import { Prefs } from './prefs.svelte'
 import { Router, type Over } from './router.svelte'
 import { Told } from './told.svelte'
 
-/** A word to the person that needs no answer. */
+/** A notice that needs no answer. */
 export interface Notice {
   text: string
   undo: (() => Promise<void>) | undefined
 }
 
-/** On such a screen the details have no room beside the feed. */
+/** The media query of screens that are too narrow for the details beside the feed. */
 export const narrowDetails = '(max-width: 1180px)'
 
 /** The longest a change waits where no frame is painted, as in a hidden tab. */
@@ -85,7 +85,7 @@ export class Screens {
     this.notice = { text, undo }
   }
 
-  /** The overlay; the way back takes it away. */
+  /** The open overlay; going back in history closes it. */
   get overlay(): Over | null {
     return this.router.over
   }

@@ -25,7 +25,7 @@ export const kinds: Record<ToolKind, { icon: typeof Wrench; word: string }> = {
   other: { icon: Wrench, word: t`Tool` },
 }
 
-/** The icon and word of a kind, also of one that is not in the list. */
+/** The icon and word of a kind; an unknown kind has those of "other". */
 export function kindOf(kind: ToolKind): { icon: typeof Wrench; word: string } {
   return own(kinds, kind) ?? kinds.other
 }

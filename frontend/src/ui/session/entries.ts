@@ -16,7 +16,7 @@ export interface Entry {
   checked?: boolean
 }
 
-/** What can be done with the session on screen: the menu shows some of it, the palette all. */
+/** The commands for the session on screen. The menu shows some of them, the palette all. */
 export interface Entries {
   turn: Entry[]
   session: Entry[]
