@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { barriers, ofColours } from './rig/axe.ts'
+import { strangeNames } from '../test/support/strangenames.ts'
 import { phone, type Size } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { repository } from './rig/git.ts'
@@ -37,6 +38,9 @@ beforeAll(async () => {
   rmSync(at('old.go'))
   mkdirSync(at('paths'))
   writeFileSync(at('paths', 'stones.go'), 'package paths\n')
+  mkdirSync(at('strange'))
+  for (const [n, name] of strangeNames.entries()) writeFileSync(at('strange', name), `the file ${n}.`)
+  writeFileSync(Buffer.concat([Buffer.from(at('strange/not')), Buffer.from([0xff])]), 'x')
   device = await Device.pair(hub)
 })
 afterAll(async () => {
@@ -179,4 +183,31 @@ describe.each([
       /Discard the uncommitted changes in `beds\/main.go`/.test(await screen.composer.inputValue()),
     )
   })
+})
+
+test('each file of a strange name is opened from the tree, and by its address', async () => {
+  const session = await hub.newSession('Strange')
+  const screen = await device.open(`/s/${session}/files`, wide)
+  const { page } = screen
+  await page.getByRole('button', { name: /^strange/ }).click()
+  const links = page.locator('nav ul ul a')
+  await links.nth(strangeNames.length - 1).waitFor()
+  expect(await links.count()).toBe(strangeNames.length)
+  await page.locator('nav .other', { hasText: 'not\ufffd' }).waitFor()
+  const seen = new Set<string>()
+  for (const link of await links.all()) {
+    await link.click()
+    const name = new URL(page.url()).searchParams.get('path')!.replace(/^strange\//, '')
+    const content = page.locator('code', { hasText: `the file ${strangeNames.indexOf(name)}.` })
+    await content.waitFor()
+    if (/[%#?\n]/.test(name)) {
+      await page.reload()
+      await content.waitFor()
+    }
+    seen.add(name)
+  }
+  expect([...seen].sort()).toEqual([...strangeNames].sort())
+  expect(screen.errors).toEqual([])
+  await page.close()
+  await hub.deleteSession(session)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Completion, type Offered } from '../src/ui/session/completion.svelte'
 import { mentions } from '../src/ui/session/mentions'
+import { strangeNames } from './support/strangenames'
 import type { SessionInfo } from '../src/wire/gen'
 
 test('commands are offered for typed text, not for a restored draft', () => {
@@ -49,4 +50,15 @@ test('files come before sessions, a path with a space is quoted, and sessions ne
     '@session:s2 ',
   ])
   expect((await mentions(hub(new Error('offline')), 's1', sessions, 'bug', signal)).length).toBe(1)
+})
+
+test('a file of a strange name is named so that it can be read again', async () => {
+  const path = (text: string) =>
+    text.startsWith('@"') ? (JSON.parse(text.slice(1)) as string) : text.slice(1, text.search(/\s|$/))
+  for (const name of strangeNames) {
+    const hub = { files: () => Promise.resolve({ complete: () => Promise.resolve([name]) } as never) }
+    const [named] = await mentions(hub, 's1', [], '', new AbortController().signal)
+    expect(path(named!.text)).toBe(name)
+    expect(named!.text.slice(0, -1), 'a control character').not.toMatch(/[\0-\x1f]/)
+  }
 })

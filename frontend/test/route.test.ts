@@ -1,6 +1,8 @@
 // @vitest-environment happy-dom
 import { expect, test } from 'vitest'
+import { fileAddress } from '../src/state/files'
 import { parseRoute } from '../src/ui/router.svelte'
+import { strangeNames } from './support/strangenames'
 
 test.each([
   ['12', 12],
@@ -17,11 +19,10 @@ test.each([
 })
 
 test('an address of files contains the path unchanged', () => {
-  const path = 'a b/ü%?&#/x.md'
-  expect(parseRoute('/s/20260221-a/files', `?path=${encodeURIComponent(path)}`)).toEqual({
-    screen: 'files',
-    id: '20260221-a',
-    path,
-  })
+  for (const path of ['a b/ü%?&#/x.md', ...strangeNames]) {
+    const { pathname, search, hash } = new URL(fileAddress('20260221-a', path), 'http://hub.example')
+    expect(parseRoute(pathname, search)).toEqual({ screen: 'files', id: '20260221-a', path })
+    expect(hash).toBe('')
+  }
   expect(parseRoute('/s/20260221-a/files', '')).toMatchObject({ screen: 'files', path: '' })
 })

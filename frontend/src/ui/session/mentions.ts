@@ -4,7 +4,7 @@ import type { Offered } from './completion.svelte'
 
 const most = 8
 
-/** The files and sessions that an @ may name, files first. A path with a space is quoted. */
+/** The files and sessions that an @ may name, files first. A path with a space, a quote or a control character is quoted. */
 export async function mentions(
   hub: Pick<Intents, 'files'>,
   sessionId: string,
@@ -26,7 +26,7 @@ export async function mentions(
     ...paths.map((path) => ({
       name: path.slice(path.lastIndexOf('/') + 1),
       about: path,
-      text: `@${/\s/.test(path) ? JSON.stringify(path) : path} `,
+      text: `@${/[\s"\p{Cc}]/u.test(path) ? JSON.stringify(path) : path} `,
     })),
     ...named,
   ]
