@@ -1,7 +1,6 @@
 // The palette, the folder picker, copying of prompts and the completion after an @, by touch on a
 // phone and by keys on a desktop.
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone, type Size } from './rig/browser.ts'
@@ -267,9 +266,18 @@ describe.each([
     await dialog.getByLabel('First prompt').fill('/plan')
     await writeFolder(page, '~/nowhere-at-all')
     await dialog.getByRole('button', { name: 'Start', exact: true }).click()
-    await dialog.getByText(join(homedir(), 'nowhere-at-all')).first().waitFor()
+    await dialog.getByText(join(hub.home, 'nowhere-at-all')).first().waitFor()
+    await writeFolder(page, '~/work/garden')
+    await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.waitForURL('**/s/*')
+    const started = new URL(page.url()).pathname.slice('/s/'.length)
+    const garden = join(hub.workspace, 'garden')
+    expect((await hub.session(started)).workspace).toBe(garden)
+    if (touch) await tap(page.getByRole('button', { name: 'Details', exact: true }))
+    await page.getByText(garden, { exact: true }).filter({ visible: true }).waitFor()
+    await hub.event(started, 'turn_end')
     await page.close()
-    for (const id of [other, session]) await hub.deleteSession(id)
+    for (const id of [other, session, started]) await hub.deleteSession(id)
   })
 
   test('an @ completes a file, and a long paste becomes a file', async () => {

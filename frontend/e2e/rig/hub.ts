@@ -39,6 +39,7 @@ export interface HubOptions {
 }
 
 export class Hub {
+  /** Where it has its folders: the home of its user. */
   readonly home = leavings.folder('abide-e2e-')
   readonly data = join(this.home, 'data')
   readonly workspace: string
@@ -89,7 +90,7 @@ export class Hub {
     ]
     this.#process = new Process(this.options.race ? binaries.race : binaries.abide, args, {
       cwd: this.workspace,
-      env,
+      env: { ...env, HOME: this.home },
     })
     this.origin = (await this.#process.line()).replace('listening on ', '')
     this.link = (await this.#process.line()).replace('open ', '')
