@@ -68,6 +68,8 @@ type pairingRequest struct{}
 type pairingAnswer struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
+	// ExpiresIn is the seconds until then, for a client whose clock differs from the hub's.
+	ExpiresIn int `json:"expires_in"`
 	// Loopback means that the link opens on the hub's machine only, or through a
 	// tunnel.
 	Loopback bool `json:"loopback"`
@@ -92,7 +94,8 @@ func pairingRoute(s *Server, c *call) error {
 	c.note(audit.Record{Verb: audit.PairingLink})
 	address, loopback := s.door.Address(c.r.Host)
 	answer := pairingAnswer{
-		URL: address + "/#pair=" + code, ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), Loopback: loopback,
+		URL: address + "/#pair=" + code, Loopback: loopback,
+		ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), ExpiresIn: int(auth.PairingLife.Seconds()),
 	}
 	if answer.QR, err = qrRows(answer.URL); err != nil {
 		return fmt.Errorf("drawing a pairing link: %w", err)

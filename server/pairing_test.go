@@ -18,6 +18,7 @@ func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
 	var made struct {
 		URL       string    `json:"url"`
 		ExpiresAt time.Time `json:"expires_at"`
+		ExpiresIn int       `json:"expires_in"`
 		Loopback  bool      `json:"loopback"`
 		QR        []string  `json:"qr"`
 	}
@@ -26,6 +27,7 @@ func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
 	require.NoError(t, jsonUnmarshal(res.body, &made))
 	code, ok := strings.CutPrefix(made.URL, h.origin()+"/#pair=")
 	require.True(t, ok, made.URL)
+	require.Equal(t, 120, made.ExpiresIn)
 	require.True(t, made.Loopback, "a phone needs a tunnel")
 	require.Greater(t, len(made.QR), 20)
 	for _, row := range made.QR {
@@ -33,8 +35,11 @@ func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
 	}
 
 	_, public := newPageKey(t)
+	refused := ""
 	spend := func(code string) int {
-		return h.do("POST", "/api/pair", map[string]string{"code": code, "device": "phone", "page_key": public}, map[string][]string{"Origin": {h.origin()}}).status
+		res := h.do("POST", "/api/pair", map[string]string{"code": code, "device": "phone", "page_key": public}, map[string][]string{"Origin": {h.origin()}})
+		refused = res.body
+		return res.status
 	}
 	require.Equal(t, 200, spend(code))
 	require.Equal(t, 401, spend(code), "the link is good once")
@@ -43,6 +48,7 @@ func TestAPairedBrowserMakesALinkThatPairsOneMore(t *testing.T) {
 	require.NoError(t, jsonUnmarshal(res.body, &made))
 	clock.Add(int64(auth.PairingLife + time.Second))
 	require.Equal(t, 401, spend(strings.TrimPrefix(made.URL, h.origin()+"/#pair=")), "the link is good for two minutes")
+	require.Contains(t, refused, "this link has expired or was already used; run `abide pair` for a new one")
 
 	h.door.Names([]string{strings.TrimPrefix(h.origin(), "http://")}, []string{"hub.example"})
 	res = h.do("POST", "/api/pairings", nil, laptop)

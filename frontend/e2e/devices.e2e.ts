@@ -3,6 +3,7 @@ import { Browser, desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { Screen } from './rig/screen.ts'
+import { tap } from './rig/touch.ts'
 
 interface Listed {
   id: string
@@ -51,7 +52,49 @@ describe('the devices of a hub, in its settings', () => {
     await screen.page.locator(`[data-device="${fresh[0]!.id}"]`).waitFor()
     await hub.api('DELETE', `/api/devices/${fresh[0]!.id}`)
     await browser.stop()
+
+    // The hub says the same of a link that was used and of one whose time is over.
+    const late = await Browser.start()
+    const door = (await Screen.open(await late.window(phone), link)).page
+    await door.getByRole('heading', { name: 'Pair this device' }).waitFor()
+    const refusal = 'this link has expired or was already used; run `abide pair` for a new one'
+    await door.getByText(`Pairing failed: ${refusal}`).waitFor()
+    await door.getByLabel('Pairing link or code').fill(link)
+    await tap(door.getByRole('button', { name: 'Pair', exact: true }))
+    await door.getByRole('alert').filter({ hasText: refusal }).waitFor()
+    await late.stop()
     await screen.page.reload()
+  })
+
+  test('are added by touch on a phone, where a link whose time is over gives way to another', async () => {
+    const page = await laptop.browser.window(phone)
+    await page.clock.install()
+    await Screen.open(page, `${hub.origin}/settings`)
+    await tap(page.getByRole('button', { name: 'Add a device' }))
+    const panel = page.getByRole('group', { name: 'Add a device' })
+    const code = panel.getByRole('img', { name: 'QR code of the link' })
+    const link = panel.locator('.address code')
+    const timer = panel.getByRole('timer')
+    await code.waitFor()
+    const box = (await code.boundingBox())!
+    expect(box.x >= 0 && box.x + box.width <= 390 && box.width >= 200, 'the code fits and can be read').toBe(
+      true,
+    )
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    const first = await link.innerText()
+    const before = await timer.innerText()
+    await expect.poll(() => timer.innerText(), { message: 'it counts down' }).not.toBe(before)
+
+    await page.clock.fastForward('02:01')
+    await panel.getByText('The link has expired.').waitFor()
+    expect([await code.count(), await link.count(), await timer.count()]).toEqual([0, 0, 0])
+    await tap(panel.getByRole('button', { name: 'Make a new link' }))
+    await link.waitFor()
+    expect(await link.innerText()).not.toBe(first)
+    expect(await timer.innerText()).toMatch(/^[12]:\d\d$/)
+    await tap(panel.getByRole('button', { name: 'Done' }))
+    await panel.waitFor({ state: 'detached' })
+    await page.close()
   })
 
   test('are renamed by keys, and hear their new name', async () => {

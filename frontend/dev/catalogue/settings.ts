@@ -31,9 +31,9 @@ const devices = [
 ]
 
 /** A pairing link that expires two minutes after the call. Its code is made up. */
-const pairing = (loopback: boolean, life = 120_000) => ({
+const pairing = (loopback: boolean, life = 120) => ({
   url: loopback ? 'http://127.0.0.1:22433/#pair=k3v9' : 'https://hub.example/#pair=k3v9',
-  expires_at: new Date(Date.now() + life).toISOString(),
+  expires_in: life,
   loopback,
   qr: Array.from({ length: 25 }, (_, y) =>
     Array.from({ length: 25 }, (_, x) => ((x * y + x + 3 * y) % 3 === 0 ? '1' : '0')).join(''),
