@@ -47,12 +47,16 @@ func (f *files) open(params json.RawMessage) (*os.Root, string, fileRequest, err
 	if err != nil {
 		return nil, "", r, err
 	}
-	root, err := os.OpenRoot(f.workspace)
+	root, err := openWorkspace(f.workspace)
 	if err != nil {
 		return nil, "", r, fmt.Errorf("open workspace: %w", err)
 	}
 	return root, rel, r, nil
 }
+
+// openWorkspace opens the workspace. The slash refuses a named pipe in its place,
+// whose other end would be waited for.
+func openWorkspace(path string) (*os.Root, error) { return os.OpenRoot(path + "/") }
 
 // within returns the path relative to the workspace, from its text alone: os.Root
 // checks the links.

@@ -233,6 +233,28 @@ func TestWhatIsNoTextFileIsRefused(t *testing.T) {
 	}
 }
 
+func TestANamedPipeInThePlaceOfTheWorkspaceIsRefused(t *testing.T) {
+	cfg := config(t, "asks")
+	cfg.Files, cfg.Terminals = true, true
+	asks, err := json.Marshal([]ask{
+		readFile(filepath.Join(cfg.Workspace, "a.txt")),
+		{"terminal/create", map[string]any{"command": "true", "cwd": filepath.Join(cfg.Workspace, "sub")}},
+	})
+	require.NoError(t, err)
+	cfg.Env["ACP_TEST_ASKS"] = string(asks)
+	s := newSink()
+	a := start(t, cfg, s)
+	require.NoError(t, os.Rename(cfg.Workspace, cfg.Workspace+" moved"))
+	require.NoError(t, syscall.Mkfifo(cfg.Workspace, 0o600))
+	require.NoError(t, a.Prompt(prompt("p", "go")))
+	ended(t, s, "p")
+	var replies []reply
+	require.NoError(t, json.Unmarshal([]byte(message(s)), &replies), message(s))
+	for _, r := range replies {
+		require.NotNil(t, r.Error)
+	}
+}
+
 func TestAgentRunsCommandsInItsWorkspace(t *testing.T) {
 	cfg := config(t, "asks")
 	cfg.Terminals = true

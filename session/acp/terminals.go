@@ -103,7 +103,7 @@ func (ts *terminals) directory(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(ts.cfg.Workspace)
+	root, err := openWorkspace(ts.cfg.Workspace)
 	if err != nil {
 		return "", fmt.Errorf("open workspace: %w", err)
 	}
