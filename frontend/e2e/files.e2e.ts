@@ -38,9 +38,6 @@ beforeAll(async () => {
   rmSync(at('old.go'))
   mkdirSync(at('paths'))
   writeFileSync(at('paths', 'stones.go'), 'package paths\n')
-  mkdirSync(at('strange'))
-  for (const [n, name] of strangeNames.entries()) writeFileSync(at('strange', name), `the file ${n}.`)
-  writeFileSync(Buffer.concat([Buffer.from(at('strange/not')), Buffer.from([0xff])]), 'x')
   device = await Device.pair(hub)
 })
 afterAll(async () => {
@@ -186,6 +183,10 @@ describe.each([
 })
 
 test('each file of a strange name is opened from the tree, and by its address', async () => {
+  const folder = join(hub.workspace, 'strange')
+  mkdirSync(folder)
+  for (const [n, name] of strangeNames.entries()) writeFileSync(join(folder, name), `the file ${n}.`)
+  writeFileSync(Buffer.concat([Buffer.from(join(folder, 'not')), Buffer.from([0xff])]), 'x')
   const session = await hub.newSession('Strange')
   const screen = await device.open(`/s/${session}/files`, wide)
   const { page } = screen
