@@ -41,19 +41,37 @@ func (g *Git) Identify(ctx context.Context, folder string) (Identity, error) {
 		return id, nil
 	}
 	id.Worktree = r.Worktree
-	if id.Head, err = r.Head(); err != nil || g == nil {
-		return id, nil
-	}
-	c, err := g.configuration(ctx, r)
-	if err != nil {
+	head, c, err := g.standing(ctx, r)
+	id.Head = head
+	if err != nil || g == nil {
 		return id, nil
 	}
 	id.Remote = c.remote()
-	if id.Commit == "" { // no commit yet, or refs that are not files
-		id.Head = g.askHead(ctx, r, c, id.Head)
-	}
 	id.Root = g.root(ctx, r, c, id.Commit)
 	return id, nil
+}
+
+// Standing returns where a repository stands, and where it comes from, without user
+// and password. What git does not answer in time stays empty. A nil Git reads files
+// only. It does not walk the history, as Identify does.
+func (g *Git) Standing(ctx context.Context, r *Repository) (head Head, remote string) {
+	head, c, err := g.standing(ctx, r)
+	if err != nil {
+		return head, ""
+	}
+	return head, c.remote()
+}
+
+func (g *Git) standing(ctx context.Context, r *Repository) (Head, configuration, error) {
+	head, err := r.Head()
+	if err != nil || g == nil {
+		return head, configuration{}, err
+	}
+	c, err := g.configuration(ctx, r)
+	if err == nil && head.Commit == "" { // no commit yet, or refs that are not files
+		head = g.askHead(ctx, r, c, head)
+	}
+	return head, c, err
 }
 
 func statFolder(folder string) (Identity, error) {

@@ -48,11 +48,8 @@ func (f *Files) Changes(ctx context.Context, root string) (Changes, error) {
 		c.Unknown = "the repository cannot be read"
 		return c, nil
 	}
-	id, err := f.git.Identify(ctx, root)
-	if err != nil {
-		return c, err
-	}
-	c.Branch, c.Commit, c.NewPullRequest = id.Branch, id.Commit, newPullRequest(id.Remote, id.Branch)
+	head, remote := f.git.Standing(ctx, repository)
+	c.Branch, c.Commit, c.NewPullRequest = head.Branch, head.Commit, newPullRequest(remote, head.Branch)
 	if f.git == nil {
 		c.Unknown = "git is not installed"
 		return c, nil
