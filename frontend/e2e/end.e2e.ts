@@ -109,6 +109,8 @@ describe('a feed at its end stays there', () => {
   })
 
   test('while a prompt waits for an unreachable hub, also after a reload', async () => {
+    // The worker opens the page without the hub. It is registered 3 s after the first screen.
+    await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await hub.kill()
     await screen.prompt('Sent into the dark')
     await screen.page.locator('[data-outbox]').waitFor()

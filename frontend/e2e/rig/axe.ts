@@ -30,11 +30,27 @@ export async function barriers(page: Page, rules?: string[]): Promise<string[]> 
       ? { runOnly: { type: 'rule', values: rules } }
       : { rules: Object.fromEntries(more.map((id) => [id, { enabled: true }])) }),
   }
-  const results = await page.evaluate(
-    (o) => (window as unknown as { axe: { run(o: RunOptions): Promise<AxeResults> } }).axe.run(o),
-    options,
-  )
-  return results.violations.flatMap((v) =>
+  const violations = await page.evaluate(async (o) => {
+    const { axe } = window as unknown as { axe: { run(o: RunOptions): Promise<AxeResults> } }
+    const { violations } = await axe.run({ ...o, elementRef: true })
+    // A target that an open menu covers in part cannot be pressed before the menu is closed.
+    const menus = [...document.querySelectorAll('[role=menu]')]
+    const covered = (element: HTMLElement) => {
+      const box = element.getBoundingClientRect()
+      return menus.some((menu) => {
+        const { left, right, top, bottom } = menu.getBoundingClientRect()
+        const apart = box.right <= left || box.left >= right || box.bottom <= top || box.top >= bottom
+        return !menu.contains(element) && !apart
+      })
+    }
+    return violations.map(({ id, nodes }) => ({
+      id,
+      nodes: nodes
+        .filter((n) => id !== 'target-size' || !n.element || !covered(n.element))
+        .map(({ html, failureSummary }) => ({ html, failureSummary })),
+    }))
+  }, options)
+  return violations.flatMap((v) =>
     v.nodes
       .filter((n) => !exceptions.some(({ rule, element }) => rule === v.id && element.test(n.html)))
       .map((n) => `${v.id}: ${n.html.slice(0, 160)} (${n.failureSummary?.split('\n')[1]?.trim()})`),
