@@ -67,8 +67,7 @@ describe('the devices of a hub, in its settings', () => {
   })
 
   test('are added by touch on a phone, where a link whose time is over gives way to another', async () => {
-    const page = await laptop.browser.window(phone)
-    await page.clock.install()
+    const page = await laptop.browser.timed(phone)
     await Screen.open(page, `${hub.origin}/settings`)
     await tap(page.getByRole('button', { name: 'Add a device' }))
     const panel = page.getByRole('group', { name: 'Add a device' })

@@ -145,8 +145,7 @@ describe('a session of 100,000 events', () => {
 
   test('shows the summary for some seconds only', async () => {
     await hub.turn(id, '/burst 10')
-    const page = await device.browser.window(desktop)
-    await page.clock.install({ time: Date.now() + 7_200_000 })
+    const page = await device.browser.timed(desktop, Date.now() + 7_200_000)
     const back = await Screen.open(page, `${device.origin}/s/${id}`)
     await back.reaches(id, hub.lastSeq(id))
     await card(back).waitFor()

@@ -67,7 +67,7 @@ export class Browser {
   #remote!: Remote
   #cdp!: CDPSession
   readonly #profile = leavings.folder('abide-chromium-')
-  /** Whether the next test can reuse this browser: it was never closed, killed or frozen. */
+  /** Whether the next test can reuse this browser: it was never closed, killed or frozen, and has the real clock. */
   #reusable = true
   context!: BrowserContext
   /** The port of its debugging protocol. */
@@ -153,6 +153,17 @@ export class Browser {
     return this.context.newPage()
   }
 
+  /**
+   * Opens a blank page whose clock is set by `page.clock`. All later pages of the browser have that clock, so no other
+   * test reuses the browser.
+   */
+  async timed(size: Size, time = Date.now()): Promise<Page> {
+    this.#reusable = false
+    const page = await this.window(size)
+    await page.clock.install({ time })
+    return page
+  }
+
   /** Suspends every process of the browser, as a phone's system does. */
   freeze(): void {
     this.#reusable = false
@@ -175,12 +186,13 @@ export class Browser {
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 
-  /** Closes every page but a blank one, and deletes cookies, databases and service workers. */
+  /** Closes every page but a blank one, and deletes cookies, permissions, databases and service workers. */
   async #forget(): Promise<void> {
     const pages = this.context.pages()
     const blank = pages.find((page) => page.url() === 'about:blank') ?? (await this.tab())
     await Promise.all(pages.filter((page) => page !== blank).map((page) => page.close()))
     await this.context.clearCookies()
+    await this.context.clearPermissions()
     const cdp = await this.context.newCDPSession(blank)
     await cdp.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: 'all' })
     await cdp.detach()
