@@ -52,8 +52,8 @@ func (g *Git) Identify(ctx context.Context, folder string) (Identity, error) {
 }
 
 // Standing returns where a repository stands, and where it comes from, without user
-// and password. What git does not answer in time stays empty. A nil Git reads files
-// only. It does not walk the history, as Identify does.
+// and password. A field is empty if git does not answer in time. A nil Git reads files
+// only. Unlike Identify it does not walk the history.
 func (g *Git) Standing(ctx context.Context, r *Repository) (head Head, remote string) {
 	head, c, err := g.standing(ctx, r)
 	if err != nil {

@@ -1,4 +1,4 @@
-/** Names of files that something on their way may take for something else. None has a slash, and each is UTF-8. */
+/** File names with characters that a URL, a shell, HTML or git treats specially. Each is valid UTF-8 without a slash. */
 export const strangeNames = [
   'new\nline',
   'a\ttab',
