@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/workspace"
 )
 
-// strangeNames are names of files that something on their way may take for something else.
+// strangeNames are file names with characters that a URL, a shell, HTML or git treats specially.
 var strangeNames = []string{
 	"new\nline", "a\ttab", "carriage\rreturn", "bell\aescape\x1b[31m", "\x7fdelete", "line\u2028separator",
 	`"double"`, "'single'", "`back`$(x)", `back\slash`, `c:\d`,
