@@ -188,7 +188,7 @@ func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
 	e.prompt("hello", nil)
 	e.prompt("tell me more", func(line int) {
 		if line == 3 {
-			time.Sleep(100 * time.Millisecond) // the recorder hands lines over asynchronously: see ADR 39
+			time.Sleep(100 * time.Millisecond) // the recorder hands lines over asynchronously: see ADR 38
 			require.NoError(t, e.cmd.Process.Kill())
 		}
 	})

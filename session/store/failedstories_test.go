@@ -144,7 +144,7 @@ func failed(p *teller) {
 
 // deviceFails freezes a log.
 func (p *teller) deviceFails(l *store.Log) {
-	p.oracle.renews = true // the file is copied: see ADR 35
+	p.oracle.renews = true // the file is copied: see ADR 33
 	p.also(func(op, name string) bool { return op == "datasync" && strings.Contains(filepath.Base(name), "events") }, syscall.EIO)
 	p.refused(l, store.ErrFrozen)
 	p.also(nil, nil)
@@ -177,7 +177,7 @@ func restart(p *teller) {
 
 // fails makes the first calls of each step fail, as part of the story.
 func (p *teller) fails(steps map[string]int) {
-	p.oracle.renews = true // the file is copied: see ADR 35
+	p.oracle.renews = true // the file is copied: see ADR 33
 	left := map[string]int{}
 	for step, n := range steps {
 		left[step] = n

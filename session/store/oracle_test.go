@@ -57,7 +57,7 @@ type oracle struct {
 	deletes map[string]bool   // sessions that may be gone (false) or must be gone (true)
 	stays   []string          // kinds of damage that the story leaves
 	epochs  map[string]string // by session, as of the last look
-	renews  bool              // a kill may change the epoch without a loss: see ADR 35
+	renews  bool              // a kill may change the epoch without a loss: see ADR 33
 	// ruined is the first seq of a session whose line the story destroyed. The
 	// event may be lost, with its identity.
 	ruined map[string]event.Seq
