@@ -1,5 +1,5 @@
-// Package archtest holds the import arrows of the architecture and the layers of a
-// package's files, so that an unplanned import or a circle of files fails a test.
+// Package archtest holds the import arrows of the architecture and finds circles of
+// files, so that an unplanned import or a growing circle fails a test.
 package archtest
 
 import (

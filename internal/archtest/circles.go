@@ -12,37 +12,48 @@ import (
 	"strings"
 )
 
-// Layers returns the files of a package in layers: each file uses functions, types and
-// methods of its own layer's one file and of layers before it. cycle names files that
-// use each other in a circle; they have no layer. Test files are left out, and so are
-// files for other systems than Linux.
-func Layers(dir string) (layers [][]string, cycle []string, err error) {
+// Circle returns the files of a package's largest circle, in which each file uses all
+// the others, directly or through others. It is empty if the package's files are
+// layers. Test files are left out, and so are files for other systems than Linux.
+func Circle(dir string) ([]string, error) {
 	uses, err := usesBetweenFiles(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for len(uses) > 0 {
-		var layer []string
-		for file, used := range uses {
-			if len(used) == 0 {
-				layer = append(layer, file)
+	reached := make(map[string]map[string]bool, len(uses))
+	for file := range uses {
+		reached[file] = reachable(uses, file)
+	}
+	var largest []string
+	for _, file := range slices.Sorted(maps.Keys(uses)) {
+		var circle []string
+		for other := range reached[file] {
+			if reached[other][file] {
+				circle = append(circle, other)
 			}
 		}
-		if len(layer) == 0 {
-			return layers, slices.Sorted(maps.Keys(uses)), nil
+		if len(circle) > len(largest) {
+			largest = circle
 		}
-		slices.Sort(layer)
-		layers = append(layers, layer)
-		for _, file := range layer {
-			delete(uses, file)
-		}
-		for _, used := range uses {
-			for _, file := range layer {
-				delete(used, file)
+	}
+	slices.Sort(largest)
+	return largest, nil
+}
+
+// reachable returns the files that a file uses, directly or through others.
+func reachable(uses map[string]map[string]bool, from string) map[string]bool {
+	reached := map[string]bool{}
+	for next := []string{from}; len(next) > 0; {
+		file := next[len(next)-1]
+		next = next[:len(next)-1]
+		for used := range uses[file] {
+			if !reached[used] {
+				reached[used] = true
+				next = append(next, used)
 			}
 		}
 	}
-	return layers, nil, nil
+	return reached
 }
 
 // usesBetweenFiles returns for each file of a package the others it uses.
