@@ -55,7 +55,7 @@ type turnEnder interface {
 // process.
 type agentSlot struct {
 	// Set at construction.
-	*journal
+	*foldedLog
 	seat    *seat
 	helpers *helpers
 	turn    *turnRun

@@ -44,7 +44,7 @@ func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (eve
 // questions are the agent's permission requests. It records them and settles them:
 // by an answer, by a rule, or by the policy for an unwatched session.
 type questions struct {
-	*journal
+	*foldedLog
 	agent     *agentSlot
 	turn      *turnRun
 	unwatched time.Time // since when requests are open and the session is unwatched

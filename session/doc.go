@@ -8,7 +8,7 @@
 // there. Values of which only the latest counts are a State. The Manager holds all
 // sessions.
 //
-// That goroutine is an engine, and its parts are called from it. The journal writes
+// That goroutine is an engine, and its parts are called from it. The foldedLog writes
 // the log and folds it. The agentSlot starts and stops the agent. settingsGuard and
 // restorer check and prepare a restarted agent before its next turn. turns begins
 // and ends turns, questions settles the agent's requests, intake takes prompts,

@@ -253,7 +253,7 @@ type settingsRun struct {
 // settingsGuard compares the settings of a restarted agent with the recorded ones
 // before the agent gets a turn.
 type settingsGuard struct {
-	*journal
+	*foldedLog
 	agent   *agentSlot
 	turn    *turnRun
 	helpers *helpers

@@ -34,7 +34,7 @@ type hub struct {
 // performs the next steps. The parts of an engine are separate types, called from
 // its goroutine.
 type engine struct {
-	journal
+	foldedLog
 	helpers helpers
 	alarm   *time.Timer
 	turn    turnRun // the open turn, shared by the parts below
@@ -58,24 +58,24 @@ type engine struct {
 
 // newEngine connects the parts of a recovered session. Each part knows only those
 // that it calls. The parts that end a turn know only the turnEnder.
-func newEngine(j journal, named bool, folded event.Seq) *engine {
-	e := &engine{journal: j, helpers: helpers{b: j.b}}
-	log, agent, turn, helpers := &e.journal, &e.agent, &e.turn, &e.helpers
-	e.agent = agentSlot{journal: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent}
-	e.questions = questions{journal: log, agent: agent, turn: turn}
-	e.guard = settingsGuard{journal: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
-	e.restorer = restorer{journal: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
-	e.workspaces = workspaceWatcher{journal: log, turn: turn, helpers: helpers}
+func newEngine(l foldedLog, named bool, folded event.Seq) *engine {
+	e := &engine{foldedLog: l, helpers: helpers{b: l.b}}
+	log, agent, turn, helpers := &e.foldedLog, &e.agent, &e.turn, &e.helpers
+	e.agent = agentSlot{foldedLog: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent}
+	e.questions = questions{foldedLog: log, agent: agent, turn: turn}
+	e.guard = settingsGuard{foldedLog: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
+	e.restorer = restorer{foldedLog: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
+	e.workspaces = workspaceWatcher{foldedLog: log, turn: turn, helpers: helpers}
 	e.turns = turns{
-		journal: log, agent: agent, turn: turn,
+		foldedLog: log, agent: agent, turn: turn,
 		questions: &e.questions, guard: &e.guard, restorer: &e.restorer, workspaces: &e.workspaces,
 	}
-	e.intake = intake{journal: log, agent: agent, turns: &e.turns}
-	e.resumes = resumer{journal: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
-	e.output = agentOutput{journal: log, agent: agent, turn: turn, turns: &e.turns, restorer: &e.restorer, questions: &e.questions}
-	e.recording = recording{journal: log, turn: turn}
-	e.listing = listing{journal: log, agent: agent, named: named}
-	e.folds = foldCache{journal: log, kept: folded}
+	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns}
+	e.resumes = resumer{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
+	e.output = agentOutput{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, restorer: &e.restorer, questions: &e.questions}
+	e.recording = recording{foldedLog: log, turn: turn}
+	e.listing = listing{foldedLog: log, agent: agent, named: named}
+	e.folds = foldCache{foldedLog: log, kept: folded}
 	return e
 }
 
@@ -111,7 +111,7 @@ func (e *engine) run() {
 func (e *engine) proceed() {
 	now := time.Now()
 	e.wakeAt = time.Time{}
-	e.present.watch(&e.journal, now)
+	e.present.watch(&e.foldedLog, now)
 	dirty := e.dirty
 	for passes := 0; ; passes++ {
 		e.dirty = false
@@ -137,7 +137,7 @@ const maxPasses = 10
 // it.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
-	e.unsaved.probe(&e.journal, now)
+	e.unsaved.probe(&e.foldedLog, now)
 	if e.fold.recorder.Open || e.imported {
 		e.passRecorded(now)
 		return

@@ -128,44 +128,44 @@ func parentOf(raw json.RawMessage) string {
 
 // supersede returns the event that settles the open interruption because of another
 // prompt; empty if there is no interruption.
-func (j *journal) supersede(promptID string, by event.Actor) []entry {
-	open := j.fold.interruptions.Open
+func (l *foldedLog) supersede(promptID string, by event.Actor) []entry {
+	open := l.fold.interruptions.Open
 	if open == nil {
 		return nil
 	}
-	return []entry{{j.fold.turn, event.InterruptionSettled{
+	return []entry{{l.fold.turn, event.InterruptionSettled{
 		InterruptionID: open.ID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by.Name, byHub), ByID: by.ID,
 	}}}
 }
 
 // release continues a queue that an interruption holds: a person sent a prompt,
 // which is queued after the others.
-func (j *journal) release(promptID string, by event.Actor) error {
-	list := j.supersede(promptID, by)
-	if j.fold.open || len(list) == 0 {
+func (l *foldedLog) release(promptID string, by event.Actor) error {
+	list := l.supersede(promptID, by)
+	if l.fold.open || len(list) == 0 {
 		return nil
 	}
-	if _, err := j.write(list...); err != nil {
-		return j.b.stuck(err)
+	if _, err := l.write(list...); err != nil {
+		return l.b.stuck(err)
 	}
-	j.dirty = true
+	l.dirty = true
 	return nil
 }
 
 // held reports whether the queue waits for a person's decision about an
 // interruption.
-func (j *journal) held() bool {
-	open := j.fold.interruptions.Open
-	return open != nil && (open.Reason == event.CutPaused || !j.queueSettings().ContinueInterrupted)
+func (l *foldedLog) held() bool {
+	open := l.fold.interruptions.Open
+	return open != nil && (open.Reason == event.CutPaused || !l.queueSettings().ContinueInterrupted)
 }
 
 // interruption returns the open interruption for State; nil if none.
-func (j *journal) interruption() *Interruption {
-	open := j.fold.interruptions.Open
+func (l *foldedLog) interruption() *Interruption {
+	open := l.fold.interruptions.Open
 	if open == nil {
 		return nil
 	}
 	told := *open
-	told.Held = j.held() && j.queue.Len() > 0
+	told.Held = l.held() && l.queue.Len() > 0
 	return &told
 }

@@ -13,7 +13,7 @@ import (
 // agentOutput records the agent's output and forwards what affects the turn, the
 // agent or a permission request.
 type agentOutput struct {
-	*journal
+	*foldedLog
 	agent     *agentSlot
 	turn      *turnRun
 	turns     *turns

@@ -56,7 +56,7 @@ type PromptResult struct {
 
 // intake takes people's prompts. Each begins a turn or waits in the queue.
 type intake struct {
-	*journal
+	*foldedLog
 	agent *agentSlot
 	turns *turns
 }

@@ -52,18 +52,18 @@ type presenceClock struct {
 }
 
 // watch marks the state for publishing when observers changed.
-func (p *presenceClock) watch(j *journal, now time.Time) {
-	if again := j.b.watchers.fade(now); !again.IsZero() {
-		j.wake(again)
+func (p *presenceClock) watch(l *foldedLog, now time.Time) {
+	if again := l.b.watchers.fade(now); !again.IsZero() {
+		l.wake(again)
 	}
 	switch {
-	case j.b.watchers.isMaterial():
-		j.dirty = true
+	case l.b.watchers.isMaterial():
+		l.dirty = true
 	case !p.stale:
 	case now.Before(p.publishedAt.Add(presenceInterval)):
-		j.wake(p.publishedAt.Add(presenceInterval))
+		l.wake(p.publishedAt.Add(presenceInterval))
 	default:
-		j.dirty = true
+		l.dirty = true
 	}
 }
 
@@ -79,7 +79,7 @@ type listLine struct {
 
 // foldCache stores the fold, so that opening the session need not read a long log.
 type foldCache struct {
-	*journal
+	*foldedLog
 	kept event.Seq // last event of the stored fold
 }
 
@@ -96,7 +96,7 @@ func (k *foldCache) keep(last bool) {
 
 // listing updates the session's line in the list.
 type listing struct {
-	*journal
+	*foldedLog
 	agent *agentSlot
 	named bool // a person named the session
 }

@@ -75,7 +75,7 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 
 // recording takes the reports of a recorder.
 type recording struct {
-	*journal
+	*foldedLog
 	turn  *turnRun
 	heard time.Time // time of the last report
 }

@@ -121,7 +121,7 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		mail: make(chan func(*engine)), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	b.comments = openCommentBook(dir, b.logger)
-	e := newEngine(journal{
+	e := newEngine(foldedLog{
 		b: b, log: log, queue: q, hub: m.hub, logger: b.logger,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,

@@ -95,7 +95,7 @@ func preamble(n, of int) string {
 
 // restorer performs a restore.
 type restorer struct {
-	*journal
+	*foldedLog
 	agent     *agentSlot
 	turn      *turnRun
 	helpers   *helpers

@@ -162,7 +162,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 // resumer settles the open interruption by a resume, requested by a person or
 // automatic.
 type resumer struct {
-	*journal
+	*foldedLog
 	agent   *agentSlot
 	turn    *turnRun
 	turns   *turns

@@ -87,14 +87,14 @@ func (m *Manager) ResumeCounts() ResumeCounts {
 
 // countCut counts the interruptions in a write. before is the interruption that was
 // open before it.
-func (j *journal) countCut(list []entry, before *Interruption) {
+func (l *foldedLog) countCut(list []entry, before *Interruption) {
 	for _, n := range list {
 		switch p := n.payload.(type) {
 		case event.TurnInterrupted:
-			j.hub.numbers.cutOff(p)
+			l.hub.numbers.cutOff(p)
 		case event.InterruptionSettled:
 			if before != nil {
-				j.hub.numbers.settled(*before, p)
+				l.hub.numbers.settled(*before, p)
 			}
 		}
 	}

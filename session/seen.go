@@ -26,7 +26,7 @@ type workspaceWatch struct {
 
 // workspaceWatcher performs the inspections of a workspaceWatch.
 type workspaceWatcher struct {
-	*journal
+	*foldedLog
 	turn    *turnRun
 	helpers *helpers
 }

@@ -49,7 +49,7 @@ type turnRun struct {
 // turns begins the session's turns, gives them to the agent and ends them. A prompt
 // begins a turn, and each turn has exactly one end.
 type turns struct {
-	*journal
+	*foldedLog
 	agent      *agentSlot
 	turn       *turnRun
 	questions  *questions
@@ -104,9 +104,9 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 
 // saved logs that the ledger could not be saved. The log is authoritative about
 // prompts, and the next save catches up.
-func (j *journal) saved(doing string, err error) {
+func (l *foldedLog) saved(doing string, err error) {
 	if err != nil {
-		j.logger.Warn("queue file could not be written", "doing", doing, "err", err)
+		l.logger.Warn("queue file could not be written", "doing", doing, "err", err)
 	}
 }
 
@@ -332,8 +332,8 @@ func (t *turns) cutOff(reason event.InterruptReason) event.TurnInterrupted {
 
 // closeAll returns the events that end every open tool call and request, because
 // the agent is gone or about to be.
-func (j *journal) closeAll(reason string) []entry {
-	return closings(&j.fold, func(toolCall) bool { return true }, reason)
+func (l *foldedLog) closeAll(reason string) []entry {
+	return closings(&l.fold, func(toolCall) bool { return true }, reason)
 }
 
 func outcomesOf(list []entry) []event.PermissionOutcome {

@@ -15,22 +15,22 @@ type unsavedQueue struct {
 
 // probe retries a failed save and updates health, so that the problem ends with its
 // cause.
-func (u *unsavedQueue) probe(j *journal, now time.Time) {
-	err := j.queue.Err()
+func (u *unsavedQueue) probe(l *foldedLog, now time.Time) {
+	err := l.queue.Err()
 	if err != nil && u.why != "" && !now.Before(u.probeAt) {
-		err = j.queue.Retry()
+		err = l.queue.Retry()
 		u.probeAt = now.Add(probeInterval)
 	}
 	why := whyUnsaved(err)
 	if why != u.why {
 		if u.why, u.probeAt = why, now.Add(probeInterval); why == "" {
-			j.b.unsaved.Store(nil)
+			l.b.unsaved.Store(nil)
 		} else {
-			j.b.unsaved.Store(&why)
+			l.b.unsaved.Store(&why)
 		}
 	}
 	if why != "" {
-		j.wake(u.probeAt)
+		l.wake(u.probeAt)
 	}
 }
 
