@@ -63,21 +63,22 @@ var (
 // Follower delivers every event after its cursor to a sink, once and in order. It
 // is not safe for concurrent use.
 type Follower struct {
-	source   Source
-	sink     Sink
-	cursor   event.Seq // lastSentSeq
-	maxBytes int
+	source Source
+	sink   Sink
+	// lastSentSeq is the cursor: the seq of the last event that the sink took.
+	lastSentSeq event.Seq
+	maxBytes    int
 }
 
 // New returns a follower whose first event is the one after cursor. A batch has at
 // most maxBytes, or one larger event.
 func New(source Source, sink Sink, cursor event.Seq, maxBytes int) *Follower {
-	return &Follower{source: source, sink: sink, cursor: cursor, maxBytes: maxBytes}
+	return &Follower{source: source, sink: sink, lastSentSeq: cursor, maxBytes: maxBytes}
 }
 
 // Cursor is the seq of the last delivered event. Only the goroutine that runs the
 // follower may call it.
-func (f *Follower) Cursor() event.Seq { return f.cursor }
+func (f *Follower) Cursor() event.Seq { return f.lastSentSeq }
 
 // Run delivers events until ctx ends, or the source or the sink fails. It always
 // returns an error; after ctx ended, that is ctx's.
@@ -143,19 +144,19 @@ func (f *Follower) step(ctx context.Context) (delivered bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	batch, err := f.source.ReadAfter(ctx, f.cursor, f.maxBytes)
+	batch, err := f.source.ReadAfter(ctx, f.lastSentSeq, f.maxBytes)
 	if err != nil {
-		return false, fmt.Errorf("read after seq %d: %w", f.cursor, err)
+		return false, fmt.Errorf("read after seq %d: %w", f.lastSentSeq, err)
 	}
 	if batch.Empty() {
 		return false, nil
 	}
-	if batch.First != f.cursor+1 || batch.Last < batch.First {
-		return false, fmt.Errorf("%w: events %d to %d after seq %d", ErrGap, batch.First, batch.Last, f.cursor)
+	if batch.First != f.lastSentSeq+1 || batch.Last < batch.First {
+		return false, fmt.Errorf("%w: events %d to %d after seq %d", ErrGap, batch.First, batch.Last, f.lastSentSeq)
 	}
 	if err := f.sink.Deliver(ctx, batch); err != nil {
 		return false, fmt.Errorf("deliver events %d to %d: %w", batch.First, batch.Last, err)
 	}
-	f.cursor = batch.Last
+	f.lastSentSeq = batch.Last
 	return true, nil
 }

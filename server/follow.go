@@ -45,9 +45,9 @@ type follow struct {
 // run answers the observe. Then it follows until ctx ends, the session is closed,
 // or sending fails.
 func (f *follow) run(ctx context.Context) error {
-	var cursor event.Seq
+	var lastSentSeq event.Seq
 	err := onBorrowedStack(func() (err error) {
-		cursor, err = f.begin(ctx)
+		lastSentSeq, err = f.begin(ctx)
 		return err
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *follow) run(ctx context.Context) error {
 	f.frames = f.client.server.frames.acquire(f.session)
 	defer f.client.server.frames.release(f.frames)
 	defer f.wake()
-	follower := observer.New(f, f, cursor, liveBytes)
+	follower := observer.New(f, f, lastSentSeq, liveBytes)
 	return f.stopped(follower, follower.Run(ctx))
 }
 
@@ -86,18 +86,18 @@ func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
 // stopped returns why the following ended. If the next events were removed, run can
 // be called again from the cursor to tell the client.
 func (f *follow) stopped(follower *observer.Follower, err error) error {
-	cursor, span := follower.Cursor(), spanOf(f.session)
-	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.wrong(cursor, "") != wire.ResetBefore {
+	lastSentSeq, span := follower.Cursor(), spanOf(f.session)
+	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.wrong(lastSentSeq, "") != wire.ResetBefore {
 		return err
 	}
-	f.place.after, f.place.epoch, f.place.tail = &cursor, span.epoch, wire.DefaultPage
+	f.place.after, f.place.epoch, f.place.tail = &lastSentSeq, span.epoch, wire.DefaultPage
 	return errOvertaken
 }
 
-// begin sends the verdict and returns the cursor.
+// begin sends the verdict and returns the cursor, lastSentSeq.
 func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	span := spanOf(f.session)
-	loaded, page, cursor, err := span.begin(ctx, f.place)
+	loaded, page, lastSentSeq, err := span.begin(ctx, f.place)
 	if err != nil {
 		return 0, err
 	}
@@ -111,7 +111,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 		f.mergeTo = span.max
 	}
 	f.place, f.requestID = place{merge: f.place.merge}, "" // answered: release the request's text
-	return cursor, f.client.write(ctx, messageOf(frame))
+	return lastSentSeq, f.client.write(ctx, messageOf(frame))
 }
 
 // ReadAfter implements observer.Source with frames shared with other clients. If
