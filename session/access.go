@@ -11,7 +11,7 @@ import (
 // Done returns a channel that is closed when the session is no longer open: it was
 // closed to make room, it is being deleted, or the hub is ending. Its log stays
 // readable for a while. Manager.Session returns the reason.
-func (b *BackgroundSession) Done() <-chan struct{} { return b.done }
+func (b *BackgroundSession) Done() <-chan struct{} { return b.mail.done }
 
 // OpenBlob opens a value that was too large for the log, or an attachment, by the
 // hex SHA-256 of its bytes. The caller closes it. A missing blob is ErrNotFound. A

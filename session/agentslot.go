@@ -60,6 +60,7 @@ type agentSlot struct {
 	helpers *helpers
 	turn    *turnRun
 	ends    turnEnder
+	record  recordOutput
 
 	status  AgentStatus
 	message string       // explains the status to a person
@@ -159,10 +160,10 @@ func (a *agentSlot) start() {
 	a.message, a.cause, a.exited = "", notStopped, nil
 	a.offers.known, a.offers.resumable = false, false
 	a.dirty = true
-	s := newSink(a.b)
+	s := newSink(a.record, a.helpers.ended)
 	a.sink = s
 	spec := AgentSpec{
-		SessionID:      a.b.id,
+		SessionID:      a.id,
 		Agent:          a.agentName,
 		Workspace:      a.workspace,
 		AgentSessionID: a.fold.agentSessionID,
@@ -283,7 +284,7 @@ func (a *agentSlot) takeExit(exit event.AgentExit) error {
 // noNews marks the events written since before as housekeeping: they do not make
 // the session unread and do not move it up in the list.
 func (a *agentSlot) noNews(before event.Seq, updated time.Time) {
-	a.hub.reads.carry(a.b.id, a.log.Epoch(), before, a.log.Marks().Visible)
+	a.hub.reads.carry(a.id, a.log.Epoch(), before, a.log.Marks().Visible)
 	a.log.TakeBackUpdated(updated)
 }
 

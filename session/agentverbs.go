@@ -11,7 +11,7 @@ import (
 // to the agent is interrupted; a turn that was not is given to the next agent.
 // Because a person asked for it, earlier crashes no longer count.
 func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) error {
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if err := e.refusal(); err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) erro
 func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 	for asked := false; ; asked = true {
 		changed := b.StateChanged()
-		proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
+		proc, err := ask(ctx, b.mail, func(e *engine) (Agent, error) {
 			if err := e.refusal(); err != nil {
 				return nil, err
 			}
@@ -73,7 +73,7 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor ev
 	if err := proc.SetMode(ctx, modeID, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
 	}
-	b.post(func(e *engine) { e.agent.chose("mode", modeID) })
+	b.mail.post(func(e *engine) { e.agent.chose("mode", modeID) })
 	return nil
 }
 
@@ -96,6 +96,6 @@ func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, valu
 	if err := proc.SetConfigOption(ctx, id, value, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
 	}
-	b.post(func(e *engine) { e.agent.choseOption(id) })
+	b.mail.post(func(e *engine) { e.agent.choseOption(id) })
 	return nil
 }

@@ -38,7 +38,7 @@ type Answer struct {
 // remembered as asked, is ErrInvalid. A tool call that changed after SeenSeq is
 // ErrConflict.
 func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
-	return ask(ctx, b, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
+	return ask(ctx, b.mail, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
 }
 
 // questions are the agent's permission requests. It records them and settles them:
@@ -100,7 +100,7 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 		list = append(list, entry{request.Turn, note})
 	}
 	if _, err := q.write(list...); err != nil {
-		return none, fmt.Errorf("settle permission request: %w", q.b.stuck(err))
+		return none, fmt.Errorf("settle permission request: %w", q.stuck(err))
 	}
 	if lasting.rule != nil && lasting.rule.Scope == RuleAgent {
 		q.keepRule(*lasting.rule)
@@ -186,7 +186,7 @@ func (q *questions) watchRequests(now time.Time) {
 	if len(open) == 0 || q.closing || q.health.broken() {
 		return
 	}
-	if q.b.watchers.watching() {
+	if q.watchers.watching() {
 		q.unwatched = time.Time{}
 		return
 	}

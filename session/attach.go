@@ -14,7 +14,7 @@ import (
 // written as they arrive and not held in memory. An upload that exceeds the limits
 // or is interrupted leaves no file.
 func (b *BackgroundSession) Attach(ctx context.Context, by event.Actor, name, mediaType string, content io.Reader) (a event.Attachment, err error) {
-	quota, err := ask(ctx, b, func(e *engine) (*uploadQuota, error) {
+	quota, err := ask(ctx, b.mail, func(e *engine) (*uploadQuota, error) {
 		return &uploadQuota{b: b, days: e.hub.uploads, credential: by.ID, limits: e.hub.settings().Limits}, nil
 	})
 	if err != nil {

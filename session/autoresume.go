@@ -43,7 +43,7 @@ func (s *resumer) auto() {
 	s.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), autoBound)
 		defer cancel()
-		if err := s.b.resumeUnchanged(ctx, id); err != nil {
+		if err := s.again(ctx, id); err != nil {
 			s.logger.Info("turn is not resumed automatically", "err", err)
 		}
 	})

@@ -1,14 +1,10 @@
 package session
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
 )
@@ -23,10 +19,10 @@ import (
 type BackgroundSession struct {
 	id       string
 	log      *store.Log
+	mail     *mailbox[engine]
+	gone     <-chan struct{} // closed when all goroutines of the session have ended
+	shown    *shown
 	watchers *watchers
-	state    atomic.Pointer[State]
-	bell     bell.Bell
-	unsaved  atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
 	logger   *slog.Logger
 	comments *commentBook
 	uploads  uploadSum
@@ -35,20 +31,6 @@ type BackgroundSession struct {
 	uploading sync.RWMutex
 	counting  chan struct{} // holds a value while an overview is computed
 	estimate  atomic.Pointer[segmentEstimate]
-
-	mail chan func(*engine)
-	done chan struct{} // closed when the engine accepts no more jobs
-	gone chan struct{} // closed when all goroutines of the session have ended
-}
-
-// start runs the engine of a recovered session until it ends. It publishes the
-// state first, because the list's line may be older than the log.
-func start(e *engine) *BackgroundSession {
-	b := e.b
-	e.publish()
-	e.listing.keep(time.Now())
-	go e.run() // the closer of the session waits for b.gone
-	return b
 }
 
 // ID is the session's id.
@@ -58,17 +40,17 @@ func (b *BackgroundSession) ID() string { return b.id }
 func (b *BackgroundSession) Log() *store.Log { return b.log }
 
 // State returns the latest state. It is shared and must not be changed.
-func (b *BackgroundSession) State() State { return *b.state.Load() }
+func (b *BackgroundSession) State() State { return *b.shown.state.Load() }
 
 // StateChanged returns a channel that is closed when there is a newer state. Take
 // it before reading State, or a change in between is missed. When the session is no
 // longer open, the channel is always closed.
 func (b *BackgroundSession) StateChanged() <-chan struct{} {
 	select {
-	case <-b.done:
-		return b.done
+	case <-b.mail.done:
+		return b.mail.done
 	default:
-		return b.bell.Listen()
+		return b.shown.bell.Listen()
 	}
 }
 
@@ -84,39 +66,3 @@ func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(
 
 // Watching lists the current observers. State may be a second behind.
 func (b *BackgroundSession) Watching() []Observer { return b.watchers.list() }
-
-var errEnded = fmt.Errorf("%w: the session is being closed", ErrUnavailable)
-
-// ask runs fn in the session's goroutine and returns its result.
-func ask[T any](ctx context.Context, b *BackgroundSession, fn func(*engine) (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	var none T
-	reply := make(chan answer, 1)
-	job := func(e *engine) {
-		value, err := fn(e)
-		e.publish() // the caller must see its change in the state
-		reply <- answer{value, err}
-	}
-	select {
-	case b.mail <- job:
-	case <-b.done:
-		return none, errEnded
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-	select {
-	case a := <-reply: // an accepted job always runs to its end
-		return a.value, a.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-}
-
-// tell is ask for a function without a result.
-func tell(ctx context.Context, b *BackgroundSession, fn func(*engine) error) error {
-	_, err := ask(ctx, b, func(e *engine) (struct{}, error) { return struct{}{}, fn(e) })
-	return err
-}

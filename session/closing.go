@@ -18,21 +18,21 @@ const forgetBound = 2 * time.Second
 // close ends the session: it stops the agent and closes an open turn. If ctx ends
 // first, the engine ends at once, and open calls and turns stay open in the log.
 func (b *BackgroundSession) close(ctx context.Context) error {
-	b.post(func(e *engine) { e.closing = true })
+	b.mail.post(func(e *engine) { e.closing = true })
 	select {
 	case <-b.gone:
 		return nil
 	case <-ctx.Done():
 	}
-	b.post(func(e *engine) { e.ended = true })
-	<-b.done
+	b.mail.post(func(e *engine) { e.ended = true })
+	<-b.mail.done
 	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
 }
 
 // forget asks a running agent to delete its own copy of the session before it is
 // stopped. An agent that cannot, or does not answer in time, is stopped anyway.
 func (b *BackgroundSession) forget(ctx context.Context) {
-	proc, err := ask(ctx, b, func(e *engine) (Agent, error) {
+	proc, err := ask(ctx, b.mail, func(e *engine) (Agent, error) {
 		if !e.agent.up() || e.fold.open {
 			return nil, nil
 		}
@@ -45,14 +45,6 @@ func (b *BackgroundSession) forget(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, forgetBound)
 	defer cancel()
 	_ = forgetter.Forget(ctx) // most agents keep no copy or do not support this
-}
-
-// post runs a job in the engine unless the engine has ended.
-func (b *BackgroundSession) post(job func(*engine)) {
-	select {
-	case b.mail <- job:
-	case <-b.done:
-	}
 }
 
 // windDown performs the next step of closing the session.
@@ -77,16 +69,16 @@ func (e *engine) windDown() {
 func (e *engine) restful() bool {
 	_, waiting := e.queue.NextDue(time.Now())
 	if e.imported {
-		return !e.b.watchers.any()
+		return !e.watchers.any()
 	}
 	return !e.fold.open && !e.fold.recorder.Open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
-		e.agent.status != AgentStarting && !e.b.watchers.any()
+		e.agent.status != AgentStarting && !e.watchers.any()
 }
 
 // rename sets the session's name given by a person. An empty one allows automatic
 // names again.
 func (b *BackgroundSession) rename(ctx context.Context, name string) error {
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		e.listing.named = name != ""
 		e.log.UpdateMetadata(func(m *store.Metadata) {
 			if m.Named = e.listing.named; e.listing.named {
@@ -116,7 +108,7 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 	if p.Name == nil {
 		return b.log.Label(change)
 	}
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if err := e.log.Label(change); err != nil {
 			return err
 		}

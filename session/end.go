@@ -24,7 +24,7 @@ func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.
 	if err := checkReason(reason); err != nil {
 		return err
 	}
-	return tell(ctx, b, func(e *engine) error { return e.end(endOf(reason, actor)) })
+	return tell(ctx, b.mail, func(e *engine) error { return e.end(endOf(reason, actor)) })
 }
 
 func checkReason(reason string) error {
@@ -52,7 +52,7 @@ func (e *engine) end(p event.SessionEnd) error {
 		return nil
 	}
 	if _, err := e.write(e.entries(p)...); err != nil {
-		return fmt.Errorf("end session: %w", e.b.stuck(err))
+		return fmt.Errorf("end session: %w", e.stuck(err))
 	}
 	e.agent.stop(stopSleep)
 	e.list.flush = true

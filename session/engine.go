@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -35,6 +36,9 @@ type hub struct {
 // its goroutine.
 type engine struct {
 	foldedLog
+	mail    *mailbox[engine]
+	gone    chan struct{} // closed when all goroutines of the session have ended
+	shown   shown
 	helpers helpers
 	alarm   *time.Timer
 	turn    turnRun // the open turn, shared by the parts below
@@ -59,9 +63,11 @@ type engine struct {
 // newEngine connects the parts of a recovered session. Each part knows only those
 // that it calls. The parts that end a turn know only the turnEnder.
 func newEngine(l foldedLog, named bool, folded event.Seq) *engine {
-	e := &engine{foldedLog: l, helpers: helpers{b: l.b}}
+	e := &engine{foldedLog: l, mail: newMailbox[engine](), gone: make(chan struct{})}
+	e.helpers.post = func(job func()) { e.mail.post(func(*engine) { job() }) }
+	e.helpers.ended = e.mail.done
 	log, agent, turn, helpers := &e.foldedLog, &e.agent, &e.turn, &e.helpers
-	e.agent = agentSlot{foldedLog: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent}
+	e.agent = agentSlot{foldedLog: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent, record: e.record}
 	e.questions = questions{foldedLog: log, agent: agent, turn: turn}
 	e.guard = settingsGuard{foldedLog: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
 	e.restorer = restorer{foldedLog: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
@@ -76,22 +82,39 @@ func newEngine(l foldedLog, named bool, folded event.Seq) *engine {
 	e.recording = recording{foldedLog: log, turn: turn}
 	e.listing = listing{foldedLog: log, agent: agent, named: named}
 	e.folds = foldCache{foldedLog: log, kept: folded}
+	e.unsaved = unsavedQueue{shown: &e.shown}
 	return e
+}
+
+// record takes an agent's output from its goroutine.
+func (e *engine) record(ctx context.Context, from *sink, payloads []event.Payload, drafts []event.Draft) (done int, err error) {
+	return ask(ctx, e.mail, func(e *engine) (int, error) { return e.output.record(from, payloads, drafts) })
+}
+
+// start runs the engine of a recovered session until it ends. It publishes the
+// state first, because the list's line may be older than the log.
+func (e *engine) start() {
+	e.publish()
+	e.listing.keep(time.Now())
+	go e.run() // the closer of the session waits for gone
 }
 
 // run is the engine's loop. It returns when the session was closed and its agent
 // has ended.
 func (e *engine) run() {
-	defer close(e.b.gone)
+	defer close(e.gone)
 	defer e.helpers.wait()
-	defer close(e.b.done) // helpers then drop their reports
+	defer close(e.mail.done) // helpers then drop their reports
 	e.alarm = time.NewTimer(0)
 	defer e.alarm.Stop()
 	for !e.ended {
 		select {
-		case job := <-e.b.mail:
-			job(e)
-		case <-e.b.watchers.changed.C():
+		case job := <-e.mail.jobs:
+			if answer := job(e); answer != nil {
+				e.publish() // the caller must see its change in the state
+				answer()
+			}
+		case <-e.watchers.changed.C():
 			e.present.stale = true
 		case <-e.agent.seat.bell.C():
 		case <-e.alarm.C:

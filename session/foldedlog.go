@@ -16,10 +16,11 @@ import (
 // parts of the engine share it, and the engine's goroutine owns it.
 type foldedLog struct {
 	// Set at construction.
-	b         *BackgroundSession
+	id        string
 	log       *store.Log
 	queue     *queue.Queue
 	hub       hub
+	watchers  *watchers
 	logger    *slog.Logger
 	workspace string
 	agentName string
@@ -174,9 +175,9 @@ func (l *foldedLog) refusal() error {
 	case l.imported:
 		return errImported
 	case l.health.frozen != nil:
-		return l.b.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, l.health.frozen))
+		return l.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, l.health.frozen))
 	case l.health.blocked:
-		return l.b.stuck(store.ErrBlocked)
+		return l.stuck(store.ErrBlocked)
 	case l.recordedAbroad():
 		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", ErrConflict)
 	}

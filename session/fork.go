@@ -89,12 +89,12 @@ func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, 
 		return fmt.Errorf("fork session: %w", err)
 	}
 	b.log.UpdateMetadata(func(m *store.Metadata) { m.ForkedFrom = &origin })
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if e.fold.given > 0 {
 			return nil // a repeated request
 		}
 		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw, By: by.Name, ByID: by.ID})...); err != nil {
-			return fmt.Errorf("fork session: %w", e.b.stuck(err))
+			return fmt.Errorf("fork session: %w", e.stuck(err))
 		}
 		return nil
 	})

@@ -5,7 +5,10 @@ import "sync"
 // helpers are goroutines beside the engine, for work that would block it. Each
 // reports back with post.
 type helpers struct {
-	b       *BackgroundSession
+	// post runs a job in the engine's goroutine. It is dropped if the engine has
+	// ended.
+	post    func(job func())
+	ended   <-chan struct{} // closed when the engine accepts no more jobs
 	running sync.WaitGroup
 }
 
@@ -16,11 +19,6 @@ func (h *helpers) run(fn func()) {
 		defer h.running.Done()
 		fn()
 	}()
-}
-
-// post runs a job in the engine's goroutine. It is dropped if the engine has ended.
-func (h *helpers) post(job func()) {
-	h.b.post(func(*engine) { job() })
 }
 
 // wait returns when all goroutines have ended.

@@ -146,7 +146,7 @@ func (l *foldedLog) release(promptID string, by event.Actor) error {
 		return nil
 	}
 	if _, err := l.write(list...); err != nil {
-		return l.b.stuck(err)
+		return l.stuck(err)
 	}
 	l.dirty = true
 	return nil

@@ -40,14 +40,14 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
 		return fmt.Errorf("%w: name one of the methods in the agent's state", ErrInvalid)
 	}
-	begun, err := ask(ctx, b, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, false) })
+	begun, err := ask(ctx, b.mail, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, false) })
 	if err == nil && !begun {
 		if _, err := b.readyAgent(ctx); ctx.Err() != nil {
 			return err
 		}
 		// An agent that did not start and listed no methods may need just this
 		// login.
-		_, err = ask(ctx, b, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, true) })
+		_, err = ask(ctx, b.mail, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, true) })
 	}
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (o *agentOutput) recordFrozen(payloads []event.Payload) error {
 	for _, p := range payloads {
 		if _, ok := p.(event.AgentExit); ok {
 			o.agent.gone()
-			o.agent.become(AgentFailed, o.b.stuck(store.ErrFrozen).Error())
+			o.agent.become(AgentFailed, o.stuck(store.ErrFrozen).Error())
 			return o.health.frozen
 		}
 	}

@@ -68,7 +68,7 @@ type intake struct {
 // changes nothing; with another payload than at first it is ErrConflict. A full
 // queue is ErrConflict too. An accepted prompt unarchives the session.
 func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
-	return ask(ctx, b, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
+	return ask(ctx, b.mail, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
 }
 
 func (i *intake) take(r PromptRequest) (PromptResult, error) {
@@ -112,7 +112,7 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 		ByID:        r.Actor.ID,
 	}, hash)
 	if err != nil {
-		return PromptResult{}, fmt.Errorf("make prompt: %w", i.b.stuck(err))
+		return PromptResult{}, fmt.Errorf("make prompt: %w", i.stuck(err))
 	}
 	i.unarchive()
 	return PromptResult{Outcome: queue.Received, Seq: seq}, nil

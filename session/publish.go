@@ -4,11 +4,20 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
+
+// shown is what a session shows to readers outside of its goroutine.
+type shown struct {
+	state   atomic.Pointer[State]
+	bell    bell.Bell              // rings when state changed
+	unsaved atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
+}
 
 // publish publishes the state if it changed.
 func (e *engine) publish() {
@@ -17,8 +26,8 @@ func (e *engine) publish() {
 	}
 	e.dirty = false
 	f := &e.fold
-	e.b.state.Store(&State{
-		SessionID:          e.b.id,
+	e.shown.state.Store(&State{
+		SessionID:          e.id,
 		AtSeq:              f.seq,
 		Turn:               e.turns.state(),
 		PendingPermissions: f.permissions.ids(),
@@ -39,10 +48,10 @@ func (e *engine) publish() {
 		},
 		Interruption: e.interruption(),
 		Restore:      e.turn.restore.state(),
-		Observers:    e.b.watchers.take(),
+		Observers:    e.watchers.take(),
 	})
 	e.present = presenceClock{publishedAt: time.Now()}
-	e.b.bell.Ring()
+	e.shown.bell.Ring()
 }
 
 // presenceClock limits how often observers' progress is published.
@@ -53,11 +62,11 @@ type presenceClock struct {
 
 // watch marks the state for publishing when observers changed.
 func (p *presenceClock) watch(l *foldedLog, now time.Time) {
-	if again := l.b.watchers.fade(now); !again.IsZero() {
+	if again := l.watchers.fade(now); !again.IsZero() {
 		l.wake(again)
 	}
 	switch {
-	case l.b.watchers.isMaterial():
+	case l.watchers.isMaterial():
 		l.dirty = true
 	case !p.stale:
 	case now.Before(p.publishedAt.Add(presenceInterval)):
@@ -125,7 +134,7 @@ func (l *listing) keep(now time.Time) {
 		}
 	}
 	*line = listLine{at: now, status: status}
-	l.hub.touched(l.b.id)
+	l.hub.touched(l.id)
 }
 
 func (l *listing) updateMetadata(status Status) {

@@ -65,7 +65,7 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 	if err != nil {
 		return Recording{}, err
 	}
-	return ask(ctx, b, func(e *engine) (Recording, error) {
+	return ask(ctx, b.mail, func(e *engine) (Recording, error) {
 		if err := e.recording.begin(r.Actor); err != nil {
 			return Recording{}, err
 		}
@@ -96,7 +96,7 @@ func (r *recording) begin(actor event.Actor) error {
 	}
 	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
 	if _, err := r.write(r.entries(note)...); err != nil {
-		return fmt.Errorf("begin recording: %w", r.b.stuck(err))
+		return fmt.Errorf("begin recording: %w", r.stuck(err))
 	}
 	r.heard = time.Now()
 	return nil
@@ -120,7 +120,7 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 	for i, p := range payloads {
 		payloads[i] = reportedBy(p, byID)
 	}
-	return ask(ctx, b, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
+	return ask(ctx, b.mail, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
 }
 
 // payloadsOf decodes a batch and refuses events that a recorder may not report.
@@ -223,7 +223,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 		return 0, fmt.Errorf("%w: record events: %w", ErrInvalid, err)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("record events: %w", r.b.stuck(err))
+		return 0, fmt.Errorf("record events: %w", r.stuck(err))
 	}
 	r.follow(first, list)
 	return r.fold.seq, nil
@@ -363,7 +363,7 @@ func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason
 	if err := checkReason(reason); err != nil {
 		return err
 	}
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if recorderID != "" && recorderID == e.fold.recorder.ID && !e.fold.recorder.Open {
 			return nil
 		}
@@ -387,7 +387,7 @@ func (f *fold) closed(end event.SessionEnd, reason event.StopReason) []entry {
 
 func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
 	if _, err := r.write(r.fold.closed(end, reason)...); err != nil {
-		return fmt.Errorf("end recording: %w", r.b.stuck(err))
+		return fmt.Errorf("end recording: %w", r.stuck(err))
 	}
 	*r.turn = turnRun{}
 	r.saved("follow the log", r.queue.Advance(int64(r.fold.seq)))

@@ -116,19 +116,21 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 		m.hub.numbers.cutOff(*f.cutNow)
 	}
 	meta := log.Metadata()
-	b := &BackgroundSession{
-		id: id, log: log, watchers: newWatchers(), logger: m.logger.With("session", id), counting: make(chan struct{}, 1),
-		mail: make(chan func(*engine)), done: make(chan struct{}), gone: make(chan struct{}),
-	}
-	b.comments = openCommentBook(dir, b.logger)
+	logger, watchers := m.logger.With("session", id), newWatchers()
 	e := newEngine(foldedLog{
-		b: b, log: log, queue: q, hub: m.hub, logger: b.logger,
+		id: id, log: log, queue: q, hub: m.hub, watchers: watchers, logger: logger,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, meta.Named, stored)
 	e.health.blocked = log.Health().State == store.HealthBlocked // the repair waits for space
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
-	return start(e), nil
+	b := &BackgroundSession{
+		id: id, log: log, mail: e.mail, gone: e.gone, shown: &e.shown, watchers: watchers, logger: logger,
+		comments: openCommentBook(dir, logger), counting: make(chan struct{}, 1),
+	}
+	e.resumes.again = b.resumeUnchanged
+	e.start()
+	return b, nil
 }
 
 // opened lists the open sessions.
@@ -179,7 +181,7 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 
 	closed, err := end(o.b)
 	if closed {
-		<-o.b.done
+		<-o.b.mail.done
 	}
 	m.mu.Lock()
 	o.retiring = nil
@@ -202,7 +204,7 @@ func (m *Manager) Reopen(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	frozen, err := ask(ctx, b, func(e *engine) (bool, error) {
+	frozen, err := ask(ctx, b.mail, func(e *engine) (bool, error) {
 		return e.health.frozen != nil || e.log.Health().State == store.HealthFrozen, nil
 	})
 	if err != nil || !frozen {
@@ -231,7 +233,7 @@ func (m *Manager) makeRoom(ctx context.Context, limit int) error {
 			return fmt.Errorf("%w: %d sessions are open and in use, and no more are allowed", ErrBusy, limit)
 		}
 		err := m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
-			return ask(ctx, b, func(e *engine) (bool, error) {
+			return ask(ctx, b.mail, func(e *engine) (bool, error) {
 				e.closing = e.closing || e.restful()
 				return e.closing, nil
 			})

@@ -124,7 +124,7 @@ func (a *AlreadySettled) Error() string {
 // from the log and inspects the workspace. It is ErrNotFound if no interruption is
 // open.
 func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
-	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
+	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
 	if err != nil {
 		return Offer{}, err
 	}
@@ -167,6 +167,9 @@ type resumer struct {
 	turn    *turnRun
 	turns   *turns
 	helpers *helpers
+	// again resumes the interruption with this id if there is nothing to confirm.
+	// It must not be called in the engine's goroutine.
+	again func(ctx context.Context, interruptionID string) error
 }
 
 // resumeFacts are the engine's facts for an offer.
@@ -252,7 +255,7 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	if !utf8.ValidString(r.Prompt) {
 		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
 	}
-	facts, err := ask(ctx, b, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
+	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
 	var needs *NeedsConfirmation
 	if err != nil && !errors.As(err, &needs) {
 		return Resumed{}, err
@@ -275,13 +278,13 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 		r.Prompt = offer.Prompt
 	}
 	r.attachments = offer.attachments
-	return ask(ctx, b, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
+	return ask(ctx, b.mail, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
 }
 
 // settledMeanwhile returns AlreadySettled instead of another error if the
 // interruption was settled meanwhile.
 func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
-	if settled := tell(ctx, b, func(e *engine) error { return e.resumes.mayResume(r) }); settled != nil {
+	if settled := tell(ctx, b.mail, func(e *engine) error { return e.resumes.mayResume(r) }); settled != nil {
 		return settled
 	}
 	return err
@@ -346,7 +349,7 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 		s.agent.forgive() // a person decided to continue
 	}
 	if _, err := s.turns.begin(prompt, queue.Hash(r.Prompt, nil), settled); err != nil {
-		return Resumed{}, fmt.Errorf("resume: %w", s.b.stuck(err))
+		return Resumed{}, fmt.Errorf("resume: %w", s.stuck(err))
 	}
 	s.turn.drift = r.decision()
 	s.turn.restore.mayFallBack = r.Way == "" || r.Way == wayAuto
@@ -362,7 +365,7 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 
 // Dismiss settles an interruption without a resume. The queue continues.
 func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, actor event.Actor) error {
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if err := e.resumes.opened(interruptionID); err != nil {
 			return err
 		}
@@ -371,7 +374,7 @@ func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, 
 		}
 		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor.Name, ByID: actor.ID}
 		if _, err := e.write(entry{e.fold.turn, settled}); err != nil {
-			return fmt.Errorf("dismiss: %w", e.b.stuck(err))
+			return fmt.Errorf("dismiss: %w", e.stuck(err))
 		}
 		return nil
 	})

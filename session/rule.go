@@ -121,7 +121,7 @@ func (q *questions) decide(s subject, p event.PermissionRequest) (event.Permissi
 	var found *Rule
 	rules := q.rules()
 	for i, r := range rules {
-		if r.covers(q.agentName, s) && (found == nil || r.Effect == RuleReject) && !q.hub.suspends(r, q.b.id) {
+		if r.covers(q.agentName, s) && (found == nil || r.Effect == RuleReject) && !q.hub.suspends(r, q.id) {
 			found = &rules[i]
 		}
 	}
@@ -147,7 +147,7 @@ func (q *questions) rules() []Rule {
 // oldest first.
 func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
 	var h hub
-	list, err := ask(ctx, b, func(e *engine) ([]Rule, error) {
+	list, err := ask(ctx, b.mail, func(e *engine) ([]Rule, error) {
 		h = e.hub
 		return slices.DeleteFunc(e.questions.rules(), func(r Rule) bool { return r.Agent != e.agentName }), nil
 	})
@@ -182,7 +182,7 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 			return Rule{}, err
 		}
 	}
-	return r, tell(ctx, b, func(e *engine) error {
+	return r, tell(ctx, b.mail, func(e *engine) error {
 		return e.questions.noteRule(noteRuleAdded, r, event.Actor{Name: r.CreatedBy, ID: r.CreatedByID})
 	})
 }
@@ -191,7 +191,7 @@ func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 // matches exactly that request. A request that is not open is ErrNotFound; a
 // request without an exact subject is ErrInvalid.
 func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
-	return ask(ctx, b, func(e *engine) (Rule, error) {
+	return ask(ctx, b.mail, func(e *engine) (Rule, error) {
 		for _, open := range e.fold.permissions.open {
 			if open.Request.PermissionID == permissionID {
 				if why := e.questions.onlyOnce(open, true); why != "" {
@@ -227,7 +227,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 	}
 	revoked := all[i]
 	revoked.Suspended = false
-	return tell(ctx, b, func(e *engine) error { return e.questions.noteRule(noteRuleRevoked, revoked, actor) })
+	return tell(ctx, b.mail, func(e *engine) error { return e.questions.noteRule(noteRuleRevoked, revoked, actor) })
 }
 
 // ruleMaker is the part of the engine that changes rules. Agents' rules are written
@@ -239,7 +239,7 @@ type ruleMaker struct {
 }
 
 func (b *BackgroundSession) ruleMaker(ctx context.Context) (ruleMaker, error) {
-	return ask(ctx, b, func(e *engine) (ruleMaker, error) {
+	return ask(ctx, b.mail, func(e *engine) (ruleMaker, error) {
 		return ruleMaker{e.hub.rules, e.agentName, len(e.questions.rules())}, e.refusal()
 	})
 }
@@ -273,7 +273,7 @@ func (q *questions) noteRule(method string, r Rule, actor event.Actor) error {
 		return err
 	}
 	_, err = q.write(q.entries(note)...)
-	return q.b.stuck(err)
+	return q.stuck(err)
 }
 
 func ruleNote(method string, r Rule, actor event.Actor) (event.Note, error) {

@@ -20,9 +20,15 @@ const (
 
 var errDetached = errors.New("the session no longer takes this agent's output")
 
+// recordOutput writes payloads of a sink, with their drafts, in the session's
+// goroutine. It returns how many were handled. After an error the sink may offer the
+// rest again.
+type recordOutput func(ctx context.Context, from *sink, payloads []event.Payload, drafts []event.Draft) (done int, err error)
+
 // sink is one agent's AgentSink.
 type sink struct {
-	b *BackgroundSession
+	record recordOutput
+	ended  <-chan struct{} // closed when the session accepts no more output
 	// ctx ends when a starting agent is no longer wanted.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -30,9 +36,9 @@ type sink struct {
 	once   sync.Once
 }
 
-func newSink(b *BackgroundSession) *sink {
+func newSink(record recordOutput, ended <-chan struct{}) *sink {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &sink{b: b, ctx: ctx, cancel: cancel, closed: make(chan struct{})}
+	return &sink{record: record, ended: ended, ctx: ctx, cancel: cancel, closed: make(chan struct{})}
 }
 
 // close releases an agent that waits to record.
@@ -61,7 +67,7 @@ func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
 	}
 	retry := firstRetry
 	for len(payloads) > 0 {
-		done, err := ask(ctx, s.b, func(e *engine) (int, error) { return e.output.record(s, payloads, drafts) })
+		done, err := s.record(ctx, s, payloads, drafts)
 		payloads, drafts = payloads[done:], drafts[done:]
 		if err == nil {
 			continue
@@ -85,7 +91,7 @@ func (s *sink) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-s.closed:
 		return errDetached
-	case <-s.b.done:
+	case <-s.ended:
 		return errEnded
 	case <-ctx.Done():
 		return ctx.Err()

@@ -69,8 +69,13 @@ func unsavedProblem(id, why string) Problem {
 
 // stuck converts an error of the log into one of this package, with the words of
 // health, which include the remedy.
-func (b *BackgroundSession) stuck(err error) error {
-	if t, stuck := stuckProblem(b.id, b.log.Health()); stuck && isStuck(err) {
+func (b *BackgroundSession) stuck(err error) error { return stuckError(b.id, b.log, err) }
+
+// stuck is BackgroundSession.stuck.
+func (l *foldedLog) stuck(err error) error { return stuckError(l.id, l.log, err) }
+
+func stuckError(id string, log *store.Log, err error) error {
+	if t, stuck := stuckProblem(id, log.Health()); stuck && isStuck(err) {
 		return &ProblemError{Problem: t, Err: err}
 	}
 	return logError(err)

@@ -377,7 +377,7 @@ func interrupted(reason event.StopReason) bool {
 // outcomes. Later output of the agent is recorded. A turn that the agent does not
 // have yet ends at once. Without a turn nothing happens.
 func (b *BackgroundSession) Cancel(ctx context.Context, actor event.Actor) error {
-	return tell(ctx, b, func(e *engine) error { return e.turns.cancel(actor) })
+	return tell(ctx, b.mail, func(e *engine) error { return e.turns.cancel(actor) })
 }
 
 func (t *turns) cancel(actor event.Actor) error {
@@ -390,9 +390,9 @@ func (t *turns) cancel(actor event.Actor) error {
 	if !t.turn.given {
 		t.turn.stoppedBy = actor
 		if t.turn.restore.halfway() {
-			return t.b.stuck(t.restorer.cancel())
+			return t.stuck(t.restorer.cancel())
 		}
-		return t.b.stuck(t.end(nil, event.StopCancelled, nil))
+		return t.stuck(t.end(nil, event.StopCancelled, nil))
 	}
 	var list []entry
 	var outcomes []event.PermissionOutcome
@@ -403,7 +403,7 @@ func (t *turns) cancel(actor event.Actor) error {
 	}
 	if len(list) > 0 {
 		if _, err := t.write(list...); err != nil {
-			return t.b.stuck(err)
+			return t.stuck(err)
 		}
 	}
 	t.turn.cancelled, t.turn.stoppedBy, t.turn.since, t.dirty = true, actor, time.Now(), true
@@ -421,7 +421,7 @@ func (t *turns) cancel(actor event.Actor) error {
 // and the agent is stopped. The next prompt starts it again. Without a turn nothing
 // happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) error {
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if e.fold.recorder.Open || e.imported {
 			return e.refusal()
 		}

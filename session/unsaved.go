@@ -9,6 +9,7 @@ import (
 // unsavedQueue is a queue file that could not be written, and the time of the next
 // attempt.
 type unsavedQueue struct {
+	shown   *shown
 	why     string // empty if it can be written
 	probeAt time.Time
 }
@@ -24,9 +25,9 @@ func (u *unsavedQueue) probe(l *foldedLog, now time.Time) {
 	why := whyUnsaved(err)
 	if why != u.why {
 		if u.why, u.probeAt = why, now.Add(probeInterval); why == "" {
-			l.b.unsaved.Store(nil)
+			u.shown.unsaved.Store(nil)
 		} else {
-			l.b.unsaved.Store(&why)
+			u.shown.unsaved.Store(&why)
 		}
 	}
 	if why != "" {

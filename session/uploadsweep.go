@@ -66,33 +66,36 @@ func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) 
 	if err != nil {
 		return err
 	}
-	named, through, err := b.namedAfter(ctx, 0, stale)
+	named, through, err := namedAfter(ctx, b.log, 0, stale)
 	if err != nil {
 		return err
 	}
-	_, err = ask(ctx, b, func(e *engine) (struct{}, error) {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if !b.uploading.TryLock() {
-			return struct{}{}, nil // try again in the next round
+			return nil // try again in the next round
 		}
 		defer b.uploading.Unlock()
-		return struct{}{}, e.intake.removeUploads(ctx, before, stale, named, through)
+		removed, err := e.intake.removeUploads(ctx, before, stale, named, through)
+		if removed {
+			b.uploads.forget()
+		}
+		return err
 	})
-	return err
 }
 
 // removeUploads is the part in the engine. named are the blobs that the log names
-// up to through.
-func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) error {
+// up to through. removed reports whether it tried to remove any.
+func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) (removed bool, err error) {
 	if marks := i.log.Marks(); i.log.Health().State != store.HealthOK || marks.Written != marks.Visible {
-		return nil // the log may hold a prompt that cannot be read yet
+		return false, nil // the log may hold a prompt that cannot be read yet
 	}
-	stale, err := i.log.StaleUploads(before, stale) // a file may have been uploaded again
+	stale, err = i.log.StaleUploads(before, stale) // a file may have been uploaded again
 	if err != nil {
-		return err
+		return false, err
 	}
-	later, _, err := i.b.namedAfter(ctx, through, stale)
+	later, _, err := namedAfter(ctx, i.log, through, stale)
 	if err != nil {
-		return err
+		return false, err
 	}
 	named = append(named, later...)
 	waiting := map[string]bool{}
@@ -104,20 +107,19 @@ func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, nam
 	unnamed := slices.DeleteFunc(stale, func(sha string) bool { return waiting[sha] || slices.Contains(named, sha) })
 	if len(unnamed) > 0 {
 		err = i.log.RemoveUploads(unnamed)
-		i.b.uploads.forget()
 	}
 	if len(named) > 0 {
 		err = errors.Join(err, i.log.NameUploads(named))
 	}
-	return err
+	return len(unnamed) > 0, err
 }
 
-// namedAfter returns which of the blobs the events after a seq name, and the last
-// seq read. Any occurrence of the hash counts.
-func (b *BackgroundSession) namedAfter(ctx context.Context, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
+// namedAfter returns which of the blobs the events after a seq of a log name, and
+// the last seq read. Any occurrence of the hash counts.
+func namedAfter(ctx context.Context, log *store.Log, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
 	for {
-		batch, through, err := b.log.ReadWritten(ctx, after, sweepBatch)
-		if kept := b.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+		batch, through, err := log.ReadWritten(ctx, after, sweepBatch)
+		if kept := log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
 			after = kept
 			continue
 		}

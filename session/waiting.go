@@ -82,7 +82,7 @@ func (b *BackgroundSession) QueueClear(ctx context.Context) error {
 // changeQueue changes the queue. If it returns nil the change is on the device;
 // otherwise it did not happen.
 func (b *BackgroundSession) changeQueue(ctx context.Context, change func(*engine) error) error {
-	return tell(ctx, b, func(e *engine) error {
+	return tell(ctx, b.mail, func(e *engine) error {
 		if e.closing {
 			return errEnded
 		}
