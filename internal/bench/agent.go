@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +21,52 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// agentRole is the role of an agent: a process that answers a prompt, a number as
-// text, with that many lines, as fast as they are read.
+// agentRole is the role of an agent: a process that answers a prompt, such as
+// "words 1000", with that many lines of that kind, as fast as they are read.
 const agentRole = "agent"
+
+// The kinds of lines that an agent writes.
+const (
+	words = "words" // chunks of a message
+	calls = "calls" // tool calls: id, title and status
+	mix   = "mix"   // the updates of five recorded sessions, testdata/mix.jsonl
+)
+
+// recorded are session/update lines as Claude Code, Codex, Kimi and OpenCode wrote them
+// in one task each: text, thoughts, tool calls, their updates with output and diffs, and
+// usage. Three plans were added. Lists of commands, which come once in a session, were
+// left out.
+//
+//go:embed testdata/mix.jsonl
+var recorded []byte
+
+// script is what an agent writes, again and again.
+type script struct {
+	lines []byte
+	ends  []int // of each line in lines
+}
+
+func scripts() map[string]script {
+	all := map[string]script{mix: scriptOf(recorded)}
+	var told, called []byte
+	for n := range (32 << 10) / updateBytes {
+		told = append(told, update(n)...)
+	}
+	for n := range 128 {
+		called = append(called, call(n)...)
+	}
+	all[words], all[calls] = scriptOf(told), scriptOf(called)
+	return all
+}
+
+func scriptOf(lines []byte) script {
+	s := script{lines: lines}
+	for end, line := 0, []byte(nil); end < len(lines); s.ends = append(s.ends, end) {
+		line, _, _ = bytes.Cut(lines[end:], []byte("\n"))
+		end += len(line) + 1
+	}
+	return s
+}
 
 // updateBytes is the mean length of an agent's line. An event of it has about
 // lineBytes.
@@ -38,14 +83,19 @@ func update(n int) string {
 	return line + strings.Repeat(said, 12)[n%len(said):][:length] + end
 }
 
+// call is one line of an agent: a tool call, or the end of the one before.
+func call(n int) string {
+	if n%2 == 0 {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"bench","update":{"sessionUpdate":"tool_call",`+
+			`"toolCallId":"call_%d","title":"Read internal/part%d/file.go","status":"in_progress"}}}`+"\n", n/2, n%17)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"bench","update":{"sessionUpdate":"tool_call_update",`+
+		`"toolCallId":"call_%d","title":"Read internal/part%d/file.go (%d lines)","status":"completed"}}}`+"\n", n/2, n%17, n*7)
+}
+
 // playAgent speaks as much of the Agent Client Protocol as a measurement needs.
 func playAgent() error {
-	var lines []byte
-	var ends []int
-	for n := range (32 << 10) / updateBytes {
-		lines = append(lines, update(n)...)
-		ends = append(ends, len(lines))
-	}
+	known := scripts()
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
@@ -64,11 +114,12 @@ func playAgent() error {
 		case "session/new":
 			result = `{"sessionId":"bench"}`
 		case "session/prompt":
-			n, err := strconv.Atoi(m.Params.Prompt[0].Text)
+			kind, times, _ := strings.Cut(m.Params.Prompt[0].Text, " ")
+			n, err := strconv.Atoi(times)
 			if err != nil {
 				return err
 			}
-			if err := flood(lines, ends, n); err != nil {
+			if err := known[kind].flood(n); err != nil {
 				return err
 			}
 			result = `{"stopReason":"end_turn"}`
@@ -83,11 +134,11 @@ func playAgent() error {
 	return in.Err()
 }
 
-// flood writes n lines: all of them, which end at ends, again and again.
-func flood(lines []byte, ends []int, n int) error {
+// flood writes n lines.
+func (s script) flood(n int) error {
 	for n > 0 {
-		take := min(n, len(ends))
-		if _, err := os.Stdout.Write(lines[:ends[take-1]]); err != nil {
+		take := min(n, len(s.ends))
+		if _, err := os.Stdout.Write(s.lines[:s.ends[take-1]]); err != nil {
 			return err
 		}
 		n -= take
@@ -114,16 +165,17 @@ func startAgent(ctx context.Context, spec session.AgentSpec, sink session.AgentS
 
 // feeder is a publisher that has an agent.
 type feeder interface {
-	// feed has the agent say n lines, and returns once each was taken: written to
-	// disk where there is one, given to every client's queue where there are such.
-	feed(ctx context.Context, n int) error
+	// feed has the agent write n lines of a kind, and returns once each was taken:
+	// written to disk where there is one, given to every client's queue where there
+	// are such.
+	feed(ctx context.Context, kind string, n int) error
 }
 
 // feed implements feeder by a prompt. The turn's own events come first and last.
-func (h *hub) feed(ctx context.Context, n int) error {
+func (h *hub) feed(ctx context.Context, kind string, n int) error {
 	h.prompts++
 	last := h.last() + turnLead + int64(n) + 1
-	_, err := h.session.Prompt(ctx, session.PromptRequest{PromptID: fmt.Sprint("p", h.prompts), Text: fmt.Sprint(n), Actor: event.Actor{Name: "bench"}})
+	_, err := h.session.Prompt(ctx, session.PromptRequest{PromptID: fmt.Sprint("p", h.prompts), Text: fmt.Sprint(kind, " ", n), Actor: event.Actor{Name: "bench"}})
 	if err != nil {
 		return err
 	}
@@ -169,9 +221,9 @@ func newPipe(ctx context.Context) (*pipe, error) {
 	return &pipe{prompts: in, lines: bufio.NewReaderSize(out, 256<<10)}, cmd.Start() // it ends with its stdin
 }
 
-// each has the agent say n lines and passes on each.
-func (p *pipe) each(n int, take func(line []byte) error) error {
-	if _, err := fmt.Fprintf(p.prompts, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":[{"text":"%d"}]}}`+"\n", n); err != nil {
+// each has the agent write n lines of a kind and passes on each.
+func (p *pipe) each(kind string, n int, take func(line []byte) error) error {
+	if _, err := fmt.Fprintf(p.prompts, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"prompt":[{"text":"%s %d"}]}}`+"\n", kind, n); err != nil {
 		return err
 	}
 	for range n {
@@ -190,8 +242,8 @@ func (p *pipe) each(n int, take func(line []byte) error) error {
 // feed implements feeder as a program would that relays an agent with the library:
 // it takes the message apart with encoding/json, to know notifications from
 // answers, and publishes their parameters.
-func (r *rival) feed(ctx context.Context, n int) error {
-	return r.relay(ctx, n, func(line []byte) error {
+func (r *rival) feed(ctx context.Context, kind string, n int) error {
+	return r.relay(ctx, kind, n, func(line []byte) error {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
@@ -207,29 +259,35 @@ func (r *rival) feed(ctx context.Context, n int) error {
 	})
 }
 
-func (r *rival) relay(ctx context.Context, n int, take func(line []byte) error) (err error) {
+func (r *rival) relay(ctx context.Context, kind string, n int, take func(line []byte) error) (err error) {
 	if r.pipe == nil {
 		if r.pipe, err = newPipe(ctx); err != nil {
 			return err
 		}
 	}
-	return r.pipe.each(n, take)
+	return r.pipe.each(kind, n, take)
 }
 
-// unread is the rival that publishes the agent's lines as they are: it does not
-// parse them.
-type unread struct{ *rival }
+// fair is the rival that does what abide cannot do without: it validates each line
+// once, and publishes the agent's own bytes in an envelope.
+type fair struct{ *rival }
 
-func newUnread(ctx context.Context, dir string) (publisher, error) {
+func newFair(ctx context.Context, dir string) (publisher, error) {
 	p, err := newCentrifuge(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	return unread{p.(*rival)}, nil
+	return fair{p.(*rival)}, nil
 }
 
-func (u unread) feed(ctx context.Context, n int) error {
-	return u.relay(ctx, n, func(line []byte) error { return u.publish(ctx, line[:len(line)-1]) })
+func (f fair) feed(ctx context.Context, kind string, n int) error {
+	return f.relay(ctx, kind, n, func(line []byte) error {
+		line = line[:len(line)-1]
+		if !json.Valid(line) {
+			return errors.New("a line of the agent is no JSON")
+		}
+		return f.publish(ctx, line)
+	})
 }
 
 // writer is the floor under any log: each line of the agent is written to a file
@@ -261,6 +319,6 @@ func (w *writer) publish(_ context.Context, data []byte) error {
 	return err
 }
 
-func (w *writer) feed(ctx context.Context, n int) error {
-	return w.pipe.each(n, func(line []byte) error { return w.publish(ctx, line) })
+func (w *writer) feed(ctx context.Context, kind string, n int) error {
+	return w.pipe.each(kind, n, func(line []byte) error { return w.publish(ctx, line) })
 }

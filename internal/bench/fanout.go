@@ -112,78 +112,58 @@ func each[T any, V any](list []T, get func(T) V) []V {
 	return out
 }
 
-// measureIdle weighs clients that do nothing but watch: once as they are found a
-// while after they came, and once with all garbage collected.
-func measureIdle(ctx context.Context, b *bench) error {
-	const shipped, collected = 20 << 10, 16 << 10
+// measureCollected weighs clients that do nothing but watch, with all garbage
+// collected.
+func measureCollected(ctx context.Context, b *bench) error {
+	const goal = 16 << 10
 	clients := b.scaled(1000, 2)
-	var asShipped, afterwards []weight
+	var all []weight
 	for range 2 {
-		before, after, err := b.weigh(ctx, clients)
+		w, err := b.weigh(ctx, clients)
 		if err != nil {
 			return err
 		}
-		asShipped, afterwards = append(asShipped, before), append(afterwards, after)
+		all = append(all, w)
 	}
-	resident := func(w weight) int64 { return w.resident }
-	all := median(each(asShipped, resident))
-	b.atMost("resident memory of an idle client as shipped, of 20 KiB", 1, float64(all)/shipped)
-	b.detail("an idle client, of %d, as shipped: %d bytes resident", clients, all)
-	all = median(each(afterwards, resident))
-	b.atMost("memory of an idle client, of 16 KiB", 1, float64(all)/collected)
-	b.detail("an idle client, of %d: %d bytes resident, of which objects %d, stacks %d", clients, all,
-		median(each(afterwards, func(w weight) int64 { return w.heap })), median(each(afterwards, func(w weight) int64 { return w.stacks })))
+	figure := "memory of an idle client, all garbage collected"
+	b.weighed(figure, goal, median(each(all, func(w weight) int64 { return w.resident })))
+	b.detail("%s: objects %d, stacks %d bytes", figure,
+		median(each(all, func(w weight) int64 { return w.heap })), median(each(all, func(w weight) int64 { return w.stacks })))
 	return nil
 }
 
 // weight is the memory of one client, in bytes.
 type weight struct{ resident, heap, stacks int64 }
 
-// quietly is how long clients have been idle when they are weighed as shipped.
+// quietly is how long clients and sessions have been idle when they are weighed.
 const quietly = 5 * time.Second
 
-func (b *bench) weigh(ctx context.Context, clients int) (shipped, collected weight, err error) {
+func (b *bench) weigh(ctx context.Context, clients int) (w weight, err error) {
 	server, err := b.serve(ctx, "abide")
 	if err != nil {
-		return shipped, collected, err
+		return w, err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
 	// Lasting allocations that the first clients cause are not counted for them.
 	warm, err := gather(server, 20, server.Last+1, false)
 	if err != nil {
-		return shipped, collected, err
+		return w, err
 	}
 	defer warm.leave()
 	settle()
 	before, err := server.tell(order{Usage: true, Collect: true})
 	if err != nil {
-		return shipped, collected, err
+		return w, err
 	}
-	// One after the other, as people come: of a crowd that comes at once, the
-	// goroutines that greeted them all leave holes in memory which only the next
-	// clients fill.
-	c := &crowd{server: server}
+	c, err := gather(server, clients, server.Last+1, false)
+	if err != nil {
+		return w, err
+	}
 	defer c.leave()
-	for range clients {
-		one, err := gather(server, 1, server.Last+1, false)
-		if err != nil {
-			return shipped, collected, err
-		}
-		c.readers = append(c.readers, one.readers...)
-		defer one.leave()
-		time.Sleep(5 * time.Millisecond)
-	}
 	time.Sleep(quietly)
-	each := func(o order) (weight, error) {
-		after, err := server.tell(o)
-		n := int64(clients)
-		return weight{(after.Resident - before.Resident) / n, (after.Heap - before.Heap) / n, (after.Stacks - before.Stacks) / n}, err
-	}
-	if shipped, err = each(order{Usage: true}); err != nil {
-		return shipped, collected, err
-	}
-	collected, err = each(order{Usage: true, Collect: true})
-	return shipped, collected, err
+	after, err := server.tell(order{Usage: true, Collect: true})
+	n := int64(clients)
+	return weight{(after.Resident - before.Resident) / n, (after.Heap - before.Heap) / n, (after.Stacks - before.Stacks) / n}, err
 }
 
 // measureWake takes the time from the upgrade's request to the last byte of 500

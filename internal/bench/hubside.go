@@ -55,8 +55,9 @@ type order struct {
 	// as go.
 	Publish int `json:"publish,omitempty"`
 	Rate    int `json:"rate,omitempty"`
-	// Feed is how many lines the server's agent is to say.
-	Feed int `json:"feed,omitempty"`
+	// Feed is how many lines the server's agent is to write, and Kind their kind.
+	Feed int    `json:"feed,omitempty"`
+	Kind string `json:"kind,omitempty"`
 	// Usage asks for the process's usage, after a collection if Collect.
 	Usage   bool `json:"usage,omitempty"`
 	Collect bool `json:"collect,omitempty"`
@@ -81,7 +82,7 @@ func serveRole(role string) error {
 	}
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
-		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "long": newLongHub, "unread": newUnread,
+		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "long": newLongHub, "fair": newFair,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {
@@ -105,7 +106,7 @@ func serveRole(role string) error {
 			longest, failed = publishAll(ctx, p, o)
 		}
 		if f, can := p.(feeder); can && o.Feed > 0 {
-			failed = f.feed(ctx, o.Feed)
+			failed = f.feed(ctx, o.Kind, o.Feed)
 		}
 		u := used(o.Collect)
 		u.Last, u.LongestPublish = p.last(), longest
@@ -152,12 +153,13 @@ func used(collect bool) usage {
 	runtime.ReadMemStats(&m)
 	return usage{
 		CPU:     time.Duration(r.Utime.Nano() + r.Stime.Nano()),
-		Mallocs: m.Mallocs, Resident: resident(), Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse),
+		Mallocs: m.Mallocs, Resident: residentOf(os.Getpid()), Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse),
 	}
 }
 
-func resident() int64 {
-	data, err := os.ReadFile("/proc/self/statm")
+// residentOf is the resident memory of a process in bytes, or 0 if it has ended.
+func residentOf(pid int) int64 {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
 		return 0
 	}

@@ -37,13 +37,21 @@ func (b *bench) scaled(n, part int) int {
 	return n
 }
 
-// atLeast adds a row with a ratio that must reach the goal.
+// atLeast adds a row with a ratio that must reach the goal, if that is above 0.
 func (b *bench) atLeast(figure string, goal, ratio float64) {
+	if goal == 0 {
+		b.told(figure, ratio)
+		return
+	}
 	b.add(figure, fmt.Sprintf("≥ %.3g ×", goal), ratio, ratio >= goal)
 }
 
-// atMost adds a row with a ratio that must not exceed the goal.
+// atMost adds a row with a ratio that must not exceed the goal, if that is above 0.
 func (b *bench) atMost(figure string, goal, ratio float64) {
+	if goal == 0 {
+		b.told(figure, ratio)
+		return
+	}
 	b.add(figure, fmt.Sprintf("≤ %.3g ×", goal), ratio, ratio <= goal)
 }
 
@@ -51,6 +59,12 @@ func (b *bench) atMost(figure string, goal, ratio float64) {
 func (b *bench) within(figure string, goal, took time.Duration) {
 	b.add(figure, fmt.Sprintf("≤ 1 × %s", goal), float64(took)/float64(goal), took <= goal)
 	b.detail("%s: %s", figure, took)
+}
+
+// weighed adds a row for something that must not be larger than the goal, in bytes.
+func (b *bench) weighed(figure string, goal, bytes int64) {
+	b.add(figure, fmt.Sprintf("≤ 1 × %d KiB", goal>>10), float64(bytes)/float64(goal), bytes <= goal)
+	b.detail("%s: %.1f KiB", figure, float64(bytes)/1024)
 }
 
 // told adds a row without a goal.
