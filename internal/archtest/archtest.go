@@ -49,7 +49,7 @@ func arrows() map[string]row {
 		"queue":                 {[]string{"internal/disk"}, false},
 		"frontend":              {nil, false},
 		"internal/auth":         {[]string{"session/event", "internal/bell", "internal/disk"}, true},
-		"internal/config":       {[]string{"session/event", "internal/outgoing"}, true},
+		"internal/config":       {[]string{"session/event", "internal/disk", "internal/outgoing", "internal/ownfiles"}, true},
 		"internal/demoagent":    {nil, true},
 		"internal/client":       {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":     {[]string{"internal/audit", "internal/auth", "internal/client", "internal/disk"}, false},
