@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -51,10 +52,10 @@ func (c *call) upload(to *session.BackgroundSession, name, kind string, limit in
 	}
 	if c.r.ContentLength > int64(limit) {
 		c.skip(limit)
-		return event.Attachment{}, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", session.ErrTooLarge, c.r.ContentLength, limit)
+		return event.Attachment{}, fmt.Errorf("%w: the attachment has %d bytes, at most %d are accepted", state.ErrTooLarge, c.r.ContentLength, limit)
 	}
 	attachment, err := to.Attach(c.r.Context(), c.grant.By(), name, kind, c.r.Body)
-	if errors.Is(err, session.ErrTooLarge) {
+	if errors.Is(err, state.ErrTooLarge) {
 		c.skip(limit)
 	}
 	if err != nil {

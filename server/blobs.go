@@ -15,7 +15,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/preview"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -35,7 +35,7 @@ func blobRoute(s *Server, c *call) error {
 		return forbidden() // a viewer may read messages, not files
 	}
 	blob, err := own.OpenBlob(sum)
-	if errors.Is(err, session.ErrNotFound) {
+	if errors.Is(err, state.ErrNotFound) {
 		return &problem{code: wire.CodeNotFound, message: "the session has no blob " + sum +
 			"; if one of its events names it, `abide check " + own.ID() + "` says so: put the file back from a backup"}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -202,7 +203,7 @@ func (c *SessionWSClient) regrant() {
 			f.cancel()
 		} else {
 			// The name, and the right to answer, may have changed.
-			c.presence(f.id, func(p *session.Presence) { p.Actor = now.Actor() })
+			c.presence(f.id, func(p *state.Presence) { p.Actor = now.Actor() })
 		}
 	}
 }

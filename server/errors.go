@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // problem is an error as clients see it: one of a closed set of codes, and a
@@ -60,7 +61,7 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 	if errors.As(err, &p) {
 		return p, false
 	}
-	var resolved *session.AlreadyResolved
+	var resolved *state.AlreadyResolved
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
 	var stuck *session.ProblemError
@@ -89,19 +90,19 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 		return refused(refusal), false
 	case errors.As(err, &tooLong):
 		return &problem{code: wire.CodeTooLarge, message: fmt.Sprintf("the request is larger than %d bytes", tooLong.Limit)}, false
-	case errors.Is(err, session.ErrInvalid), errors.Is(err, auth.ErrInvalid):
+	case errors.Is(err, state.ErrInvalid), errors.Is(err, auth.ErrInvalid):
 		return &problem{code: wire.CodeInvalid, message: words(err)}, false
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, auth.ErrNotFound):
+	case errors.Is(err, state.ErrNotFound), errors.Is(err, auth.ErrNotFound):
 		return &problem{code: wire.CodeNotFound, message: words(err)}, false
-	case errors.Is(err, session.ErrConflict):
+	case errors.Is(err, state.ErrConflict):
 		return &problem{code: wire.CodeConflict, message: words(err)}, false
-	case errors.Is(err, session.ErrBusy):
+	case errors.Is(err, state.ErrBusy):
 		return &problem{code: wire.CodeBusy, message: words(err), retryAfter: retryLater}, false
-	case errors.Is(err, session.ErrUnavailable):
+	case errors.Is(err, state.ErrUnavailable):
 		return &problem{code: wire.CodeUnavailable, message: withoutFolders(words(err), err), retryAfter: retryLater}, false
-	case errors.Is(err, session.ErrTooLarge):
+	case errors.Is(err, state.ErrTooLarge):
 		return &problem{code: wire.CodeTooLarge, message: words(err)}, false
-	case errors.Is(err, session.ErrForbidden):
+	case errors.Is(err, state.ErrForbidden):
 		return &problem{code: wire.CodeForbidden, message: words(err)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &problem{code: wire.CodeUnavailable, message: "it took too long or the hub is ending", retryAfter: retryLater}, false
@@ -113,8 +114,8 @@ func explain(err error, sessionID string) (p *problem, unexpected bool) {
 func words(err error) string {
 	text := err.Error()
 	for _, sentinel := range []error{
-		session.ErrInvalid, session.ErrNotFound, session.ErrConflict, session.ErrBusy,
-		session.ErrUnavailable, session.ErrTooLarge, session.ErrForbidden,
+		state.ErrInvalid, state.ErrNotFound, state.ErrConflict, state.ErrBusy,
+		state.ErrUnavailable, state.ErrTooLarge, state.ErrForbidden,
 	} {
 		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
 			return rest

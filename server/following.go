@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // maxFollows limits the sessions that one socket follows.
@@ -26,7 +27,7 @@ type following struct {
 	// session is nil until it is opened. The client's mu guards it and presence,
 	// the client's last report about itself.
 	session  *session.BackgroundSession
-	presence session.Presence
+	presence state.Presence
 	typedAt  time.Time // when the client last reported typing
 }
 
@@ -111,9 +112,9 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 		f.session = s
 		c.mu.Unlock()
 	}
-	c.presence(id, func(p *session.Presence) {
+	c.presence(id, func(p *state.Presence) {
 		grant := c.grant.Load()
-		p.Actor, p.Device, p.Activity = grant.Actor(), grant.ID, session.Viewing
+		p.Actor, p.Device, p.Activity = grant.Actor(), grant.ID, state.Viewing
 	})
 	defer s.RemovePresence(c.id)
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
@@ -149,7 +150,7 @@ func (c *SessionWSClient) refuseStopped(requestID, id string) {
 // room, or the hub is stopping, the client can return with its cursor.
 func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
 	_, err := c.server.manager.Session(ctx, id)
-	if !errors.Is(err, session.ErrNotFound) {
+	if !errors.Is(err, state.ErrNotFound) {
 		c.end(ending{code: websocket.StatusGoingAway, reason: "the session was put aside", goodbye: true})
 		return
 	}

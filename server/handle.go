@@ -8,6 +8,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // handle handles one message. An invalid message does not end the socket. A message
@@ -201,7 +202,7 @@ func (c *SessionWSClient) refuse(requestID, sessionID string, err error) {
 // refuseSession sends the error of a session that cannot be opened. For an unknown
 // session it sends session_gone, so that the client stops asking for it.
 func (c *SessionWSClient) refuseSession(requestID, id string, err error) {
-	if errors.Is(err, session.ErrNotFound) {
+	if errors.Is(err, state.ErrNotFound) {
 		c.sendGone(requestID, id)
 		return
 	}
@@ -270,12 +271,12 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 	if m.Visible {
 		c.server.manager.Reads().Move(c.grant.Load().Person(), m.SessionID, epoch, m.Seq)
 	}
-	c.presence(m.SessionID, func(p *session.Presence) {
+	c.presence(m.SessionID, func(p *state.Presence) {
 		p.Seq = m.Seq
 		if !m.Visible {
-			p.Activity = session.Away
-		} else if p.Activity == session.Away {
-			p.Activity = session.Viewing
+			p.Activity = state.Away
+		} else if p.Activity == state.Away {
+			p.Activity = state.Viewing
 		}
 	})
 	return nil
@@ -283,17 +284,17 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 
 // declare records the person's activity at this screen.
 func (c *SessionWSClient) declare(m *wire.Presence) error {
-	activity := session.Activity(m.Activity)
+	activity := state.Activity(m.Activity)
 	switch activity {
-	case session.Viewing, session.Typing, session.Away:
-		c.presence(m.SessionID, func(p *session.Presence) { p.Activity = activity })
+	case state.Viewing, state.Typing, state.Away:
+		c.presence(m.SessionID, func(p *state.Presence) { p.Activity = activity })
 		return nil
 	}
 	return invalid("activity is none of viewing, typing, away")
 }
 
 // presence changes this client's entry in the observers of a session it follows.
-func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
+func (c *SessionWSClient) presence(id string, change func(*state.Presence)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.follow(id)
@@ -301,8 +302,8 @@ func (c *SessionWSClient) presence(id string, change func(*session.Presence)) {
 		return // about a session it no longer follows
 	}
 	now, typing := time.Now(), &f.presence
-	if typing.Activity == session.Typing && now.Sub(f.typedAt) >= session.TypingLasts {
-		typing.Activity = session.Viewing // others already see it as viewing
+	if typing.Activity == state.Typing && now.Sub(f.typedAt) >= session.TypingLasts {
+		typing.Activity = state.Viewing // others already see it as viewing
 	}
 	seq := typing.Seq
 	change(&f.presence)

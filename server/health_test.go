@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // sick is a session with a problem in the hub's health.
@@ -102,7 +103,7 @@ func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
 	full := error(syscall.ENOSPC)
 	disk.write.Store(&full)
 	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "more"})
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	list := h.health(h.token)
 	require.Len(t, list, 1)
 	require.Equal(t, "blocked", list[0].Kind)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -25,7 +26,7 @@ func TestHealthSaysHowAFileThatWasRemovedComesBack(t *testing.T) {
 	before := h.api("GET", "/api/sessions/"+s.ID()+"/events", nil).body
 	require.NoError(t, os.Remove(h.eventsFile(s.ID())))
 	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "into nothing"})
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	list := h.health(h.token)
 	require.Len(t, list, 1)
 	require.Equal(t, "frozen", list[0].Kind)

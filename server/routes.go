@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // route is one HTTP route: its gate, its verb and its handler. Authorisation and
@@ -184,7 +185,7 @@ func (c *call) id() string { return mux.Vars(c.r)["id"] }
 func (c *call) session() (*session.BackgroundSession, error) {
 	id := c.id()
 	s, err := c.server.manager.Session(c.r.Context(), id)
-	if errors.Is(err, session.ErrNotFound) {
+	if errors.Is(err, state.ErrNotFound) {
 		return nil, notFound("session " + id)
 	}
 	return s, err

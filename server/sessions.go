@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -130,7 +131,7 @@ func sessionRoute(s *Server, c *call) error {
 func reopenRoute(s *Server, c *call) error {
 	id := mux.Vars(c.r)["id"]
 	if err := s.manager.Reopen(c.r.Context(), id); err != nil {
-		if errors.Is(err, session.ErrNotFound) {
+		if errors.Is(err, state.ErrNotFound) {
 			return notFound("session " + id)
 		}
 		return err

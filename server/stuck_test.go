@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -171,7 +171,7 @@ func TestABlobThatCannotBeReadSaysWhatToDo(t *testing.T) {
 	require.Contains(t, res.body, "the file of this value is damaged; `abide check "+s.ID()+"` names it: put it back from a backup")
 	named()
 	_, err = s.Attach(context.Background(), event.Actor{ID: "t"}, "a.txt", "text/plain", strings.NewReader(text))
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	require.ErrorContains(t, err, "the file cannot be kept")
 	require.ErrorContains(t, err, "abide check "+s.ID())
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Restart stops the agent, if it runs, and starts it again. A turn that was given
@@ -40,7 +41,7 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 			case a.up():
 				return a.proc, nil
 			case a.status == AgentFailed && asked:
-				return nil, fmt.Errorf("%w: %s", ErrUnavailable, a.message)
+				return nil, fmt.Errorf("%w: %s", state.ErrUnavailable, a.message)
 			case !asked:
 				if a.status == AgentFailed {
 					a.forgive()
@@ -64,14 +65,14 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 // be. The new mode comes as an event.
 func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor event.Actor) error {
 	if modeID == "" {
-		return fmt.Errorf("%w: no mode was named", ErrInvalid)
+		return fmt.Errorf("%w: no mode was named", state.ErrInvalid)
 	}
 	proc, err := b.readyAgent(ctx)
 	if err != nil {
 		return err
 	}
 	if err := proc.SetMode(ctx, modeID, actor); err != nil {
-		return fmt.Errorf("%w: the agent did not take mode %q: %w", ErrInvalid, modeID, err)
+		return fmt.Errorf("%w: the agent did not take mode %q: %w", state.ErrInvalid, modeID, err)
 	}
 	b.mail.post(func(e *engine) { e.agent.chose("mode", modeID) })
 	return nil
@@ -84,17 +85,17 @@ func (b *BackgroundSession) SetConfigOption(ctx context.Context, id string, valu
 	switch value.(type) {
 	case string, bool:
 	default:
-		return fmt.Errorf("%w: an option's value is a string or a boolean", ErrInvalid)
+		return fmt.Errorf("%w: an option's value is a string or a boolean", state.ErrInvalid)
 	}
 	if id == "" {
-		return fmt.Errorf("%w: no option was named", ErrInvalid)
+		return fmt.Errorf("%w: no option was named", state.ErrInvalid)
 	}
 	proc, err := b.readyAgent(ctx)
 	if err != nil {
 		return err
 	}
 	if err := proc.SetConfigOption(ctx, id, value, actor); err != nil {
-		return fmt.Errorf("%w: the agent did not take option %q: %w", ErrInvalid, id, err)
+		return fmt.Errorf("%w: the agent did not take option %q: %w", state.ErrInvalid, id, err)
 	}
 	b.mail.post(func(e *engine) { e.agent.choseOption(id) })
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Answer is a client's answer to a permission request.
@@ -56,21 +57,21 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 		if q.sentAgain(winner, a) {
 			return winner, nil
 		}
-		return none, &AlreadyResolved{Winner: winner}
+		return none, &state.AlreadyResolved{Winner: winner}
 	}
 	request, open := q.fold.permissions.find(a.PermissionID)
 	if !open {
-		return none, fmt.Errorf("%w: no permission request %q is open in this session", ErrNotFound, a.PermissionID)
+		return none, fmt.Errorf("%w: no permission request %q is open in this session", state.ErrNotFound, a.PermissionID)
 	}
 	if a.SeenSeq > 0 && q.fold.tools.changedAt(request.Request.ToolCallID) > a.SeenSeq {
-		return none, fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", ErrConflict)
+		return none, fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", state.ErrConflict)
 	}
 	chosen, offered := request.option(a.OptionID)
 	if !offered {
-		return none, fmt.Errorf("%w: the agent did not offer option %q", ErrInvalid, a.OptionID)
+		return none, fmt.Errorf("%w: the agent did not offer option %q", state.ErrInvalid, a.OptionID)
 	}
 	if len(a.Content) > 0 && (request.Request.Form == nil || !isObject(a.Content)) {
-		return none, fmt.Errorf("%w: content is a JSON object and answers a form", ErrInvalid)
+		return none, fmt.Errorf("%w: content is a JSON object and answers a form", state.ErrInvalid)
 	}
 	if request.Request.Form != nil && (chosen.Kind == event.AllowOnce || chosen.Kind == event.AllowAlways) {
 		if err := checkForm(request.Request.Form, a.Content); err != nil {
@@ -78,7 +79,7 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 		}
 	}
 	if a.Remember != "" && a.Remember != RuleSession && a.Remember != RuleAgent {
-		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", ErrInvalid, RuleSession, RuleAgent)
+		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", state.ErrInvalid, RuleSession, RuleAgent)
 	}
 	lasting, err := q.lastingOf(request, chosen, a)
 	if err != nil {

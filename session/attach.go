@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Attach stores the bytes of content as a file for a later prompt, and returns the
@@ -68,11 +69,11 @@ func (a *attached) Read(p []byte) (int, error) {
 	a.read += int64(n)
 	switch {
 	case a.read > a.limit:
-		a.err = fmt.Errorf("%w: at most %d bytes of an attachment are accepted", ErrTooLarge, a.limit)
+		a.err = fmt.Errorf("%w: at most %d bytes of an attachment are accepted", state.ErrTooLarge, a.limit)
 	case errors.Is(err, io.EOF) && a.read == 0:
-		a.err = fmt.Errorf("%w: the attachment is empty", ErrInvalid)
+		a.err = fmt.Errorf("%w: the attachment is empty", state.ErrInvalid)
 	case err != nil && !errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		a.err = fmt.Errorf("%w: the attachment did not arrive whole: send it again", ErrInvalid)
+		a.err = fmt.Errorf("%w: the attachment did not arrive whole: send it again", state.ErrInvalid)
 	default:
 		if a.err = a.quota.take(int64(n)); a.err == nil {
 			return n, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -36,7 +37,7 @@ func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {
 	a.die(crash)
 	interruptionOf(t, b)
 	require.Eventually(t, func() bool { return len(h.agents.started) == 1 }, patience, time.Millisecond) // the agent was started again
-	require.Equal(t, session.StatusInterrupted, b.Info().Status)
+	require.Equal(t, state.StatusInterrupted, b.Info().Status)
 	require.Empty(t, h.agents.next(t).prompts)
 	told := noted(t, b, "abide/resumed")
 	require.Len(t, told, 2)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -59,10 +60,12 @@ func (b *BackgroundSession) StateChanged() <-chan struct{} {
 func (b *BackgroundSession) Queue() []queue.Item { return b.State().Queue }
 
 // SetPresence sets the activity of the observer clientID. It never blocks.
-func (b *BackgroundSession) SetPresence(clientID string, p Presence) { b.watchers.set(clientID, p) }
+func (b *BackgroundSession) SetPresence(clientID string, p state.Presence) {
+	b.watchers.set(clientID, p)
+}
 
 // RemovePresence removes the observer clientID. It never blocks.
 func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(clientID) }
 
 // Watching lists the current observers. State may be a second behind.
-func (b *BackgroundSession) Watching() []Observer { return b.watchers.list() }
+func (b *BackgroundSession) Watching() []state.Observer { return b.watchers.list() }

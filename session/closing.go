@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -121,10 +122,10 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 func givenName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if utf8.RuneCountInString(name) > 200 || name != "" && !printable(name) {
-		return "", fmt.Errorf("%w: a name has at most 200 printable characters", ErrInvalid)
+		return "", fmt.Errorf("%w: a name has at most 200 printable characters", state.ErrInvalid)
 	}
 	if name != "" && strings.IndexFunc(name, seen) < 0 {
-		return "", fmt.Errorf("%w: nothing of this name can be seen; use at least one letter, digit or sign", ErrInvalid)
+		return "", fmt.Errorf("%w: nothing of this name can be seen; use at least one letter, digit or sign", state.ErrInvalid)
 	}
 	return name, nil
 }

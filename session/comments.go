@@ -18,6 +18,7 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -139,7 +140,7 @@ func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
 	defer b.mu.Unlock()
 	list, err := b.read()
 	if err != nil {
-		return fmt.Errorf("%w: the comments cannot be read: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: the comments cannot be read: %w", state.ErrUnavailable, err)
 	}
 	list, err = f(list)
 	if err != nil {
@@ -156,7 +157,7 @@ func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
 		err = disk.Replace(disk.OS(), b.path, data.Bytes())
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the comments could not be saved: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: the comments could not be saved: %w", state.ErrUnavailable, err)
 	}
 	b.counted(version, list)
 	b.changed.Ring()
@@ -169,7 +170,7 @@ func (b *BackgroundSession) Comments() ([]Comment, int64, error) {
 	defer b.comments.mu.Unlock()
 	list, err := b.comments.read()
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: the comments cannot be read: %w", ErrUnavailable, err)
+		return nil, 0, fmt.Errorf("%w: the comments cannot be read: %w", state.ErrUnavailable, err)
 	}
 	return list, b.comments.count.Version, nil
 }
@@ -193,10 +194,10 @@ func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
 		c.ToSeq = c.FromSeq
 	}
 	if last := b.log.Marks().Visible; c.FromSeq < 1 || c.ToSeq < c.FromSeq || c.ToSeq > last {
-		return Comment{}, fmt.Errorf("%w: from_seq %d and to_seq %d are no range of the events 1 to %d", ErrInvalid, c.FromSeq, c.ToSeq, last)
+		return Comment{}, fmt.Errorf("%w: from_seq %d and to_seq %d are no range of the events 1 to %d", state.ErrInvalid, c.FromSeq, c.ToSeq, last)
 	}
 	if c.CommentID == "" || len(c.CommentID) > maxPromptID || !printable(c.CommentID) {
-		return Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", ErrInvalid, maxPromptID)
+		return Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", state.ErrInvalid, maxPromptID)
 	}
 	if err := checkComment(c.Text); err != nil {
 		return Comment{}, err
@@ -210,13 +211,13 @@ func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
 				continue
 			}
 			if there.Text != c.Text || there.FromSeq != c.FromSeq || there.ToSeq != c.ToSeq || !(event.Actor{Name: c.By, ID: c.ByID}).Is(there.By, there.ByID) {
-				return nil, fmt.Errorf("%w: another comment has the id %s", ErrConflict, c.CommentID)
+				return nil, fmt.Errorf("%w: another comment has the id %s", state.ErrConflict, c.CommentID)
 			}
 			again = &there
 			return nil, errSame
 		}
 		if len(list) >= maxComments {
-			return nil, fmt.Errorf("%w: the session has %d comments, which is the most: remove some", ErrConflict, maxComments)
+			return nil, fmt.Errorf("%w: the session has %d comments, which is the most: remove some", state.ErrConflict, maxComments)
 		}
 		return append(list, c), nil
 	})
@@ -231,7 +232,7 @@ var errSame = errors.New("nothing to change")
 
 func checkComment(text string) error {
 	if text == "" || len(text) > maxComment || !utf8.ValidString(text) {
-		return fmt.Errorf("%w: a comment has 1 to %d bytes of text", ErrInvalid, maxComment)
+		return fmt.Errorf("%w: a comment has 1 to %d bytes of text", state.ErrInvalid, maxComment)
 	}
 	return nil
 }
@@ -279,4 +280,4 @@ func commentAt(list []Comment, id string) int {
 	return slices.IndexFunc(list, func(c Comment) bool { return c.CommentID == id })
 }
 
-func noComment(id string) error { return fmt.Errorf("%w: comment %s", ErrNotFound, id) }
+func noComment(id string) error { return fmt.Errorf("%w: comment %s", state.ErrNotFound, id) }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 func comment(id, text string) session.Comment {
@@ -25,7 +26,7 @@ func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, again)
 	_, err = b.AddComment(comment("c1", "why not?"))
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	_, err = b.AddComment(comment("c2", "and this?"))
 	require.NoError(t, err)
 	settled, words := true, "because"
@@ -43,7 +44,7 @@ func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	require.Len(t, list, 2)
 	require.Equal(t, "because", list[0].Text)
 	require.NoError(t, found.RemoveComment("c2"))
-	require.ErrorIs(t, found.RemoveComment("c2"), session.ErrNotFound)
+	require.ErrorIs(t, found.RemoveComment("c2"), state.ErrNotFound)
 }
 
 func TestCommentsHaveBounds(t *testing.T) {
@@ -57,7 +58,7 @@ func TestCommentsHaveBounds(t *testing.T) {
 		"the wrong order": {CommentID: "c", FromSeq: 2, ToSeq: 1, Text: "x"},
 	} {
 		_, err := b.AddComment(c)
-		require.ErrorIs(t, err, session.ErrInvalid, name)
+		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
 	require.Zero(t, b.CommentCount())
 }
@@ -71,5 +72,5 @@ func TestASessionHasAtMostAThousandComments(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "sessions", b.ID(), "comments.jsonl"), []byte(strings.Join(file, "\n")+"\n"), 0o600))
 	_, err := b.AddComment(comment("c1000", "one more"))
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 }

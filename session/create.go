@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -73,7 +74,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		rand.Read(id)
 		prompt.PromptID = hex.EncodeToString(id)
 	} else if len(r.Key) > maxPromptID || !printable(r.Key) {
-		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", ErrInvalid, maxPromptID)
+		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", state.ErrInvalid, maxPromptID)
 	}
 	if r.Prompt != "" {
 		// Check everything before a refusal would leave something behind.
@@ -141,7 +142,7 @@ func (m *Manager) holdKey(ctx context.Context, key creationKey) (done func(), er
 func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md store.Metadata) (*BackgroundSession, error) {
 	// Older sessions have no hash; for them any request matches.
 	if md.RequestHash != "" && md.RequestHash != r.hash() {
-		return nil, fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", ErrConflict, md.SessionID)
+		return nil, fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", state.ErrConflict, md.SessionID)
 	}
 	b, err := m.Session(ctx, md.SessionID)
 	if err != nil || b.log.Metadata().Named {
@@ -164,7 +165,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		r.Agent = settings.Agents[0].Name
 	}
 	if !r.recorded && !settings.hasAgent(r.Agent) {
-		return nil, fmt.Errorf("%w: no agent %q is configured", ErrInvalid, r.Agent)
+		return nil, fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
 	}
 	name, err := givenName(r.Name)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -51,7 +52,7 @@ func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 		ids = append(ids, b.ID())
 	}
 	_, err = h.manager.Create(context.Background(), session.CreateRequest{Key: "a\x00"})
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 }
 
 func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
@@ -72,7 +73,7 @@ func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
 			other := request
 			change(&other)
 			_, err := h.manager.Create(ctxOf(t), other)
-			require.ErrorIs(t, err, session.ErrConflict, name)
+			require.ErrorIs(t, err, state.ErrConflict, name)
 			require.Contains(t, err.Error(), b.ID(), "the conflict names no session")
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -91,7 +92,7 @@ func TestABurstIsCompleteWhileOthersAnswerAndSwitchTheMode(t *testing.T) {
 			if err := b.SetMode(ctxOf(t), modes[n%len(modes)].ID, person("ann")); err != nil {
 				t.Errorf("set mode: %v", err)
 			}
-			b.SetPresence(fmt.Sprint("tab", n), session.Presence{Activity: session.Viewing})
+			b.SetPresence(fmt.Sprint("tab", n), state.Presence{Activity: state.Viewing})
 		}
 	})
 	group.Wait()

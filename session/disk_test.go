@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -38,9 +39,9 @@ func TestAFullDiskHoldsTheAgentAndRefusesPromptsUntilThereIsRoom(t *testing.T) {
 	first := a.begin(message("held"), toolCall("t1", event.ToolInProgress), question("q2"), toolUpdate("t1", event.ToolCompleted))
 	await(t, b, "blocked", func(s session.State) bool { return s.Turn.State == session.TurnBlocked })
 	_, err := b.Prompt(ctxOf(t), ask("p"))
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	_, err = answer(b, "q1", "yes", "tab")
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	require.Equal(t, []string{"q1"}, b.State().PendingPermissions)
 	require.Empty(t, first, "a prompt that was not written was sent")
 	require.Len(t, events(t, b), before)
@@ -63,7 +64,7 @@ func TestAFullDiskHealsByItselfWhileNobodyWrites(t *testing.T) {
 		b := h.create()
 		full.Store(true)
 		_, err := b.Prompt(t.Context(), ask("p"))
-		require.ErrorIs(t, err, session.ErrUnavailable)
+		require.ErrorIs(t, err, state.ErrUnavailable)
 		require.Equal(t, session.TurnBlocked, b.State().Turn.State)
 		full.Store(false)
 		await(t, b, "healed", idle)
@@ -148,11 +149,11 @@ func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 	require.Eventually(t, func() bool { m := b.Log().Marks(); return m.Synced == m.Written }, patience, tick)
 	broken.Store(true)
 	_, err := b.Prompt(ctxOf(t), ask("lost"))
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	_, err = b.Prompt(ctxOf(t), ask("lost"))
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	require.Zero(t, h.agents.givenTimes("lost"), "a prompt that may not be synced was sent to the agent")
-	require.Eventually(t, func() bool { return b.Info().Status == session.StatusDamaged }, patience, tick)
+	require.Eventually(t, func() bool { return b.Info().Status == state.StatusDamaged }, patience, tick)
 
 	other, _ := h.busy()
 	require.Equal(t, session.TurnPrompting, other.State().Turn.State)
@@ -183,7 +184,7 @@ func TestALedgerThatCannotBeSavedStopsNoTurn(t *testing.T) {
 	require.Equal(t, queue.Received, prompt(t, b, "p").Outcome)
 	require.Equal(t, "p", receive(t, a.prompts, "no prompt").PromptID)
 	_, err := b.Prompt(ctxOf(t), ask("waits"))
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	require.Empty(t, b.Queue())
 	after := h.copyOf(t)
 	require.Equal(t, queue.Interrupted, prompt(t, after.session(b.ID()), "p").Outcome)

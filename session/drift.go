@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // noteSettings is the method of the note about changed agent settings.
@@ -227,7 +228,7 @@ func (d driftDecision) mayDecide(rows []Drift) error {
 	switch d.choice {
 	case "", DriftApply, DriftKeep:
 	default:
-		return fmt.Errorf("%w: drift is apply or keep", ErrInvalid)
+		return fmt.Errorf("%w: drift is apply or keep", state.ErrInvalid)
 	}
 	switch {
 	case len(rows) == 0:
@@ -235,7 +236,7 @@ func (d driftDecision) mayDecide(rows []Drift) error {
 	case d.choice == "":
 		return &NeedsConfirmation{Needs: []string{"drift"}}
 	case allowMore(rows) && !d.mayManage:
-		return fmt.Errorf("%w: the agent's settings allow more than the recorded ones; deciding that takes access to manage the session", ErrForbidden)
+		return fmt.Errorf("%w: the agent's settings allow more than the recorded ones; deciding that takes access to manage the session", state.ErrForbidden)
 	}
 	return nil
 }

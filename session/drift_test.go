@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // inMode makes every started agent report its mode, model and MCP servers.
@@ -72,7 +73,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 			require.Equal(t, []string{"drift"}, needs.Needs)
 			r.Drift = choice
 			_, err = b.Resume(ctxOf(t), r)
-			require.ErrorIs(t, err, session.ErrForbidden)
+			require.ErrorIs(t, err, state.ErrForbidden)
 			r.MayManage = true
 			resumed, err := b.Resume(ctxOf(t), r)
 			require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // maxEndReason bounds the reason of an end, in bytes.
@@ -29,7 +30,7 @@ func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.
 
 func checkReason(reason string) error {
 	if len(reason) > maxEndReason || !utf8.ValidString(reason) {
-		return fmt.Errorf("%w: a reason has at most %d bytes of text", ErrInvalid, maxEndReason)
+		return fmt.Errorf("%w: a reason has at most %d bytes of text", state.ErrInvalid, maxEndReason)
 	}
 	return nil
 }
@@ -43,10 +44,10 @@ func (e *engine) end(p event.SessionEnd) error {
 		return err
 	}
 	if e.fold.open {
-		return fmt.Errorf("%w: a turn is open; stop it first", ErrConflict)
+		return fmt.Errorf("%w: a turn is open; stop it first", state.ErrConflict)
 	}
 	if due, waiting := e.queue.NextDue(time.Now()); waiting && !due.After(time.Now()) {
-		return fmt.Errorf("%w: a prompt is waiting to be given to the agent; remove it first", ErrConflict)
+		return fmt.Errorf("%w: a prompt is waiting to be given to the agent; remove it first", state.ErrConflict)
 	}
 	if e.fold.ended {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/state"
 )
 
 var blobName = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -28,7 +29,7 @@ func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 		s.Last = min(s.Last, to)
 	}
 	if from < 0 || to < 0 || s.First > s.Last {
-		return s, fmt.Errorf("%w: there are no events from %d to %d: the log has %d to %d", ErrInvalid, from, to, marks.Min, marks.Visible)
+		return s, fmt.Errorf("%w: there are no events from %d to %d: the log has %d to %d", state.ErrInvalid, from, to, marks.Min, marks.Visible)
 	}
 	listed, err := json.Marshal(md)
 	if err != nil {
@@ -39,12 +40,12 @@ func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 		if data, err := os.ReadFile(filepath.Join(b.comments.dir(), name)); err == nil {
 			s.Files = append(s.Files, export.File{Name: name, Data: data})
 		} else if !os.IsNotExist(err) {
-			return s, fmt.Errorf("%w: %s: %w", ErrUnavailable, name, err)
+			return s, fmt.Errorf("%w: %s: %w", state.ErrUnavailable, name, err)
 		}
 	}
 	blobs, err := os.ReadDir(filepath.Join(b.comments.dir(), "blobs"))
 	if err != nil && !os.IsNotExist(err) {
-		return s, fmt.Errorf("%w: the large values: %w", ErrUnavailable, err)
+		return s, fmt.Errorf("%w: the large values: %w", state.ErrUnavailable, err)
 	}
 	for _, blob := range blobs {
 		if blobName.MatchString(blob.Name()) {

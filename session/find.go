@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/search"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -61,13 +62,13 @@ type SearchPage struct {
 func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, error) {
 	query, err := search.NewQuery(r.Text, r.Limit, searchBudget)
 	if errors.Is(err, search.ErrQuery) {
-		return SearchPage{}, fmt.Errorf("%w: %s", ErrInvalid, strings.TrimPrefix(err.Error(), search.ErrQuery.Error()+": "))
+		return SearchPage{}, fmt.Errorf("%w: %s", state.ErrInvalid, strings.TrimPrefix(err.Error(), search.ErrQuery.Error()+": "))
 	}
 	var from search.Place
 	if r.Cursor != "" {
 		data, err := base64.RawURLEncoding.DecodeString(r.Cursor)
 		if err != nil || json.Unmarshal(data, &from) != nil || from.SessionID == "" || from.Before < 0 {
-			return SearchPage{}, fmt.Errorf("%w: the cursor is not one of a search: leave it out", ErrInvalid)
+			return SearchPage{}, fmt.Errorf("%w: the cursor is not one of a search: leave it out", state.ErrInvalid)
 		}
 	}
 	turn := time.NewTimer(searchPatience)
@@ -78,7 +79,7 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 	case <-ctx.Done():
 		return SearchPage{}, ctx.Err()
 	case <-turn.C:
-		return SearchPage{}, fmt.Errorf("%w: too many searches are under way, try again in a moment", ErrBusy)
+		return SearchPage{}, fmt.Errorf("%w: too many searches are under way, try again in a moment", state.ErrBusy)
 	}
 	sources := m.searchable(r.Only)
 	found, err := query.Run(ctx, sources, from)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -179,7 +180,7 @@ func (l *foldedLog) refusal() error {
 	case l.health.blocked:
 		return l.stuck(store.ErrBlocked)
 	case l.recordedAbroad():
-		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", ErrConflict)
+		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", state.ErrConflict)
 	}
 	return nil
 }

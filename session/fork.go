@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
 )
@@ -42,7 +43,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	}
 	marks, md := from.log.Marks(), from.log.Metadata()
 	if r.Seq < marks.Min || r.Seq > marks.Visible {
-		return nil, fmt.Errorf("%w: seq %d is none of the events %d to %d", ErrInvalid, r.Seq, marks.Min, marks.Visible)
+		return nil, fmt.Errorf("%w: seq %d is none of the events %d to %d", state.ErrInvalid, r.Seq, marks.Min, marks.Visible)
 	}
 	read, err := readFork(ctx, from.log, marks.Min, r.Seq)
 	if err != nil {
@@ -58,7 +59,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	}
 	if r.Worktree != "" {
 		if r.Workspace != "" {
-			return nil, fmt.Errorf("%w: name a workspace or a worktree, not both", ErrInvalid)
+			return nil, fmt.Errorf("%w: name a workspace or a worktree, not both", state.ErrInvalid)
 		}
 		create.worktree = &worktree{folder: r.Worktree, commit: read.commit}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
 )
@@ -43,7 +44,7 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 	require.Contains(t, account.Text(), "You are continuing a session")
 
 	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at + 100})
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 }
 
 func TestAForkIntoAnotherFolderSaysSo(t *testing.T) {

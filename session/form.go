@@ -11,6 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/abidehub/abide/session/state"
 )
 
 // formURL identifies an agent's form in the validator; it is never fetched.
@@ -29,11 +31,11 @@ func checkForm(form, content json.RawMessage) error {
 	}
 	filled, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	if err != nil {
-		return fmt.Errorf("%w: content is not valid JSON", ErrInvalid)
+		return fmt.Errorf("%w: content is not valid JSON", state.ErrInvalid)
 	}
 	var wrong *jsonschema.ValidationError
 	if err := schema.Validate(filled); errors.As(err, &wrong) {
-		return fmt.Errorf("%w: the form's answer does not fit: %s", ErrInvalid, formFault(wrong))
+		return fmt.Errorf("%w: the form's answer does not fit: %s", state.ErrInvalid, formFault(wrong))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 func TestAFormsAnswerThatDoesNotFitIsRefusedAndTheQuestionStays(t *testing.T) {
@@ -33,7 +34,7 @@ func TestAFormsAnswerThatDoesNotFitIsRefusedAndTheQuestionStays(t *testing.T) {
 		`{"colour":"red","count":1,"tags":["a",1]}`: "tags.1: ",
 	} {
 		err := answer("yes", content)
-		require.ErrorIs(t, err, session.ErrInvalid, content)
+		require.ErrorIs(t, err, state.ErrInvalid, content)
 		require.ErrorContains(t, err, want, content)
 		require.Equal(t, []string{"f"}, b.State().PendingPermissions)
 	}

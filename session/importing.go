@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 // errImported is the error of a verb on an imported session.
-var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", ErrConflict)
+var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", state.ErrConflict)
 
 // Import restores an export: the zip of a session, or the lines of its events. It
 // keeps the id, seqs and epoch. Repeating an import finds the existing session;
@@ -35,11 +36,11 @@ func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSess
 	// crash leaves none behind.
 	file, err := os.CreateTemp(m.store.Dir(), ".import-*")
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", ErrUnavailable, err)
+		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
 	}
 	defer file.Close()
 	if err := os.Remove(file.Name()); err != nil {
-		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", ErrUnavailable, err)
+		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
 	}
 	if _, err := io.Copy(file, from); err != nil {
 		return nil, false, fmt.Errorf("read import: %w", err)
@@ -65,7 +66,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 		return b, false, err
 	}
 	if errors.Is(err, store.ErrInvalid) {
-		return nil, false, fmt.Errorf("%w: this cannot be imported: %w", ErrInvalid, err)
+		return nil, false, fmt.Errorf("%w: this cannot be imported: %w", state.ErrInvalid, err)
 	}
 	if err != nil {
 		return nil, false, logError(err)
@@ -89,7 +90,7 @@ func (m *Manager) importedBefore(ctx context.Context, id string, from *importSou
 	}
 	start, err := from.imported.First.Payload()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", state.ErrInvalid, err)
 	}
 	last := event.Seq(1)
 	epoch := start.(event.SessionStart).Epoch // Store.Import has checked it
@@ -109,7 +110,7 @@ func (m *Manager) importedBefore(ctx context.Context, id string, from *importSou
 		}
 	}
 	if b.log.Epoch() != epoch || b.log.Marks().Visible < last {
-		return nil, fmt.Errorf("%w: session %s is here with other events: delete it before the import", ErrConflict, id)
+		return nil, fmt.Errorf("%w: session %s is here with other events: delete it before the import", state.ErrConflict, id)
 	}
 	return b, nil
 }
@@ -149,17 +150,17 @@ func openImport(file *os.File) (*importSource, error) {
 		var e event.Event
 		if !lines.Scan() {
 			if err := lines.Err(); err != nil {
-				return e, fmt.Errorf("%w: %w", ErrInvalid, err)
+				return e, fmt.Errorf("%w: %w", state.ErrInvalid, err)
 			}
 			return e, io.EOF
 		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return e, fmt.Errorf("%w: a line is no event: %w", ErrInvalid, err)
+			return e, fmt.Errorf("%w: a line is no event: %w", state.ErrInvalid, err)
 		}
 		return e, nil
 	}
 	if s.imported.First, err = s.imported.Next(); errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%w: there are no events in it", ErrInvalid)
+		err = fmt.Errorf("%w: there are no events in it", state.ErrInvalid)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -175,14 +176,14 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 	}
 	archive, err := zip.NewReader(file, info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("%w: the zip cannot be read: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: the zip cannot be read: %w", state.ErrInvalid, err)
 	}
 	var events io.Reader
 	var blobs []*zip.File
 	sum := uint64(0)
 	for _, f := range archive.File {
 		if sum += f.UncompressedSize64; sum > maxImportSum {
-			return nil, fmt.Errorf("%w: the files of the zip are larger than %d bytes together", ErrTooLarge, int64(maxImportSum))
+			return nil, fmt.Errorf("%w: the files of the zip are larger than %d bytes together", state.ErrTooLarge, int64(maxImportSum))
 		}
 		if sha, ok := strings.CutPrefix(f.Name, "blobs/"); ok && blobName.MatchString(sha) {
 			blobs = append(blobs, f)
@@ -192,18 +193,18 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 		case "events.jsonl":
 			part, err := f.Open()
 			if err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, f.Name, err)
+				return nil, fmt.Errorf("%w: %s: %w", state.ErrInvalid, f.Name, err)
 			}
 			s.closers = append(s.closers, part)
 			events = part
 		case "metadata.json", commentsFile:
 			if err := s.beside(f); err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, f.Name, err)
+				return nil, fmt.Errorf("%w: %s: %w", state.ErrInvalid, f.Name, err)
 			}
 		}
 	}
 	if events == nil {
-		return nil, fmt.Errorf("%w: the zip has no events.jsonl", ErrInvalid)
+		return nil, fmt.Errorf("%w: the zip has no events.jsonl", state.ErrInvalid)
 	}
 	s.imported.NextBlob = func() (string, io.Reader, error) {
 		if len(blobs) == 0 {
@@ -213,7 +214,7 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 		blobs = blobs[1:]
 		part, err := f.Open()
 		if err != nil {
-			return "", nil, fmt.Errorf("%w: %s: %w", ErrInvalid, f.Name, err)
+			return "", nil, fmt.Errorf("%w: %s: %w", state.ErrInvalid, f.Name, err)
 		}
 		s.closers = append(s.closers, part)
 		return strings.TrimPrefix(f.Name, "blobs/"), io.LimitReader(part, int64(f.UncompressedSize64)), nil

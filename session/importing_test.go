@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/state"
 )
 
 // exported returns a session exported in the format.
@@ -53,8 +54,8 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 				require.NoError(t, there.Close())
 			}
 			_, err = came.Prompt(ctxOf(t), session.PromptRequest{PromptID: "p", Text: "go on"})
-			require.ErrorIs(t, err, session.ErrConflict)
-			require.ErrorIs(t, came.Cancel(ctxOf(t), person("ann")), session.ErrConflict)
+			require.ErrorIs(t, err, state.ErrConflict)
+			require.ErrorIs(t, came.Cancel(ctxOf(t), person("ann")), state.ErrConflict)
 
 			again, made, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
 			require.NoError(t, err)
@@ -87,7 +88,7 @@ func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
 		"another session":   bytes.Replace(whole, []byte(`"session_id":"2`), []byte(`"session_id":"../`), 1),
 	} {
 		_, _, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
-		require.ErrorIs(t, err, session.ErrInvalid, name)
+		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
 	page, err := other.manager.List(session.ListOptions{})
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
 	require.Equal(t, event.Seq(1), went.First)
 	longer := append(bytes.Clone(whole), []byte(`{"seq":2,"time":"2026-02-21T14:03:07Z","type":"note","data":{"method":"x"}}`+"\n")...)
 	_, _, err = h.manager.Import(ctxOf(t), bytes.NewReader(longer))
-	require.ErrorIs(t, err, session.ErrConflict, "a session with fewer events exists")
+	require.ErrorIs(t, err, state.ErrConflict, "a session with fewer events exists")
 }
 
 func ptr[T any](v T) *T { return &v }

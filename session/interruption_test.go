@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -83,7 +84,7 @@ func TestEachInterruptionTellsItsReasonAndPhase(t *testing.T) {
 			got := interruptionOf(t, b)
 			require.Equal(t, c.reason, got.Reason)
 			require.Equal(t, c.phase, got.Phase)
-			require.Eventually(t, func() bool { return b.Info().Status == session.StatusInterrupted }, patience, time.Millisecond)
+			require.Eventually(t, func() bool { return b.Info().Status == state.StatusInterrupted }, patience, time.Millisecond)
 			shape := shape(t, b)
 			require.Equal(t, "turn_interrupted/1", shape[got.AtSeq-1])
 			require.Contains(t, shape[got.AtSeq], "turn_end")
@@ -148,9 +149,9 @@ func TestASessionWhoseAgentWantsALoginNeedsAPersonAcrossRestarts(t *testing.T) {
 	b := h.create()
 	prompt(t, b, "first")
 	await(t, b, "wanting a login", func(s session.State) bool { return len(s.Agent.AuthMethods) > 0 })
-	require.Eventually(t, func() bool { return b.Info().Status == session.StatusNeedsYou }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Info().Status == state.StatusNeedsYou }, patience, time.Millisecond)
 	h.close()
 	h.open()
 	b = h.session(b.ID())
-	require.Eventually(t, func() bool { return b.Info().Status == session.StatusNeedsYou }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Info().Status == state.StatusNeedsYou }, patience, time.Millisecond)
 }

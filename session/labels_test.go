@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -85,7 +86,7 @@ func TestANameHasSomethingToSee(t *testing.T) {
 	id := h.create().ID()
 	for _, name := range []string{"\u0301", "\ufe0f", "\U000e0100", "\u0301 \ufe0f", "\u034f\u115f\u3164\uffa0", "\u2800"} {
 		err := h.manager.Update(ctxOf(t), id, session.Patch{Name: &name})
-		require.ErrorIs(t, err, session.ErrInvalid, "%+q", name)
+		require.ErrorIs(t, err, state.ErrInvalid, "%+q", name)
 		require.ErrorContains(t, err, "use at least one letter", "%+q", name)
 	}
 	for _, name := range []string{"e\u0301", "❤\ufe0f", "葛\U000e0100", "-", "7"} {

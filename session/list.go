@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -32,7 +33,7 @@ type Info struct {
 	CreatedAt   time.Time
 	// UpdatedAt is the time of the newest event.
 	UpdatedAt  time.Time
-	Status     Status
+	Status     state.Status
 	EventCount int64
 	MinSeq     event.Seq
 	MaxSeq     event.Seq
@@ -48,9 +49,9 @@ type Info struct {
 }
 
 func infoOf(m store.Metadata) Info {
-	status := Status(m.Status)
+	status := state.Status(m.Status)
 	if status == "" {
-		status = StatusIdle
+		status = state.StatusIdle
 	}
 	return Info{
 		SessionID:   m.SessionID,
@@ -120,7 +121,7 @@ func decodeCursor(text string) (listCursor, error) {
 		err = json.Unmarshal(data, &c)
 	}
 	if err != nil || c.SessionID == "" {
-		return c, fmt.Errorf("%w: cursor %q is not one of this list", ErrInvalid, text)
+		return c, fmt.Errorf("%w: cursor %q is not one of this list", state.ErrInvalid, text)
 	}
 	return c, nil
 }
@@ -157,7 +158,7 @@ func (o ListOptions) page(newest func(store.Place) iter.Seq[store.Metadata], lin
 	return page, nil
 }
 
-func (o ListOptions) keeps(m store.Metadata, status Status) bool {
+func (o ListOptions) keeps(m store.Metadata, status state.Status) bool {
 	switch o.Status {
 	case "all":
 	case "archived":

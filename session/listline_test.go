@@ -11,10 +11,11 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // listed waits until the list shows the session with this status and line.
-func listed(t *testing.T, b *session.BackgroundSession, status session.Status, line string) {
+func listed(t *testing.T, b *session.BackgroundSession, status state.Status, line string) {
 	t.Helper()
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		info := b.Info()
@@ -30,15 +31,15 @@ func TestTheListShowsWhatIsAskedAndThenWhatWasSaid(t *testing.T) {
 	q := question("q1")
 	q.Title = "rm -rf build\nand more"
 	require.NoError(t, a.say(q))
-	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?")
+	listed(t, b, state.StatusNeedsYou, "Allow: rm -rf build?")
 	require.NoError(t, a.say(question("q2")))
-	listed(t, b, session.StatusNeedsYou, "Allow: rm -rf build?") // the oldest request is shown first
+	listed(t, b, state.StatusNeedsYou, "Allow: rm -rf build?") // the oldest request is shown first
 	_, err := answer(b, "q1", "no", "phone")
 	require.NoError(t, err)
-	listed(t, b, session.StatusNeedsYou, "May I q2?")
+	listed(t, b, state.StatusNeedsYou, "May I q2?")
 	_, err = answer(b, "q2", "no", "phone")
 	require.NoError(t, err)
-	listed(t, b, session.StatusRunning, "I shall clean up.")
+	listed(t, b, state.StatusRunning, "I shall clean up.")
 }
 
 func TestTheLastLineIsOfWhatIsSaidAroundCodeAndBeginsWithAWord(t *testing.T) {
@@ -65,7 +66,7 @@ func TestTheLastLineIsOfWhatIsSaidAroundCodeAndBeginsWithAWord(t *testing.T) {
 				require.NoError(t, a.say(event.AgentMessage{MessageID: "m1", Text: text}))
 			}
 			if c.line != "" {
-				listed(t, b, session.StatusRunning, c.line)
+				listed(t, b, state.StatusRunning, c.line)
 				return
 			}
 			require.EventuallyWithT(t, func(c *assert.CollectT) {
@@ -79,12 +80,12 @@ func TestAQuestionIsNotTheLastLineOfTheNextRun(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(event.AgentMessage{MessageID: "m1", Text: "I shall clean up."}, question("q1")))
-	listed(t, b, session.StatusNeedsYou, "May I q1?")
+	listed(t, b, state.StatusNeedsYou, "May I q1?")
 	h.close()
 	h.open()
 	b = h.session(b.ID())
 	awaitIdle(t, b)
-	listed(t, b, session.StatusInterrupted, "I shall clean up.")
+	listed(t, b, state.StatusInterrupted, "I shall clean up.")
 }
 
 func TestATurnThatTheProviderFailedIsListedAsInterruptedWithTheFirstWordsOfItsError(t *testing.T) {
@@ -92,13 +93,13 @@ func TestATurnThatTheProviderFailedIsListedAsInterruptedWithTheFirstWordsOfItsEr
 	b, a := h.busy()
 	failure := &event.Failure{Code: "overloaded", Message: "\nthe model is overloaded\nat line 5 of a trace"}
 	require.NoError(t, a.say(event.TurnEnd{PromptID: promptID(0), StopReason: event.StopInterrupted, Error: failure}))
-	listed(t, b, session.StatusInterrupted, "the model is overloaded")
+	listed(t, b, state.StatusInterrupted, "the model is overloaded")
 	h.close()
 	h.open()
 	b = h.session(b.ID())
-	listed(t, b, session.StatusInterrupted, "the model is overloaded")
+	listed(t, b, state.StatusInterrupted, "the model is overloaded")
 	prompt(t, b, "again")
-	listed(t, b, session.StatusRunning, "do again")
+	listed(t, b, state.StatusRunning, "do again")
 }
 
 func TestAnAgentThatDoesNotStartIsListedAsFailedAndOneThatWantsALoginAsNeedingYou(t *testing.T) {
@@ -107,8 +108,8 @@ func TestAnAgentThatDoesNotStartIsListedAsFailedAndOneThatWantsALoginAsNeedingYo
 	h.agents.onStart = func(*fakeAgent) error { return wrong }
 	b := h.create()
 	prompt(t, b, "first")
-	listed(t, b, session.StatusFailed, "the agent fake could not be started: no such program. A prompt or a restart tries again.")
+	listed(t, b, state.StatusFailed, "the agent fake could not be started: no such program. A prompt or a restart tries again.")
 	wrong = &session.LoginNeeded{Methods: []session.AuthMethod{{ID: "browser"}}, Err: errors.New("log in first")}
 	prompt(t, b, "second")
-	listed(t, b, session.StatusNeedsYou, "log in first")
+	listed(t, b, state.StatusNeedsYou, "log in first")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // AuthMethod is a login method of an agent.
@@ -38,7 +39,7 @@ func (e *LoginNeeded) Unwrap() error { return e.Err }
 // message.
 func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, actor event.Actor) error {
 	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
-		return fmt.Errorf("%w: name one of the methods in the agent's state", ErrInvalid)
+		return fmt.Errorf("%w: name one of the methods in the agent's state", state.ErrInvalid)
 	}
 	begun, err := ask(ctx, b.mail, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, false) })
 	if err == nil && !begun {
@@ -54,7 +55,7 @@ func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, a
 	}
 	_, err = b.readyAgent(ctx)
 	if failed := b.State().Agent; err != nil && len(failed.AuthMethods) > 0 {
-		return fmt.Errorf("%w: %s", ErrInvalid, failed.Message)
+		return fmt.Errorf("%w: %s", state.ErrInvalid, failed.Message)
 	}
 	return err
 }
@@ -66,7 +67,7 @@ func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool)
 		return false, err
 	}
 	if a.fold.open {
-		return false, fmt.Errorf("%w: the agent is working; log in after the turn", ErrBusy)
+		return false, fmt.Errorf("%w: the agent is working; log in after the turn", state.ErrBusy)
 	}
 	ways, known := a.logins()
 	if !known && !blindly {
@@ -74,9 +75,9 @@ func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool)
 	}
 	switch {
 	case known && len(ways) == 0:
-		return false, fmt.Errorf("%w: the agent needs no login and offers none", ErrInvalid)
+		return false, fmt.Errorf("%w: the agent needs no login and offers none", state.ErrInvalid)
 	case known && !slices.Contains(ways, methodID):
-		return false, fmt.Errorf("%w: %q is none of the agent's ways to log in: name one of %s", ErrInvalid, methodID, strings.Join(ways, ", "))
+		return false, fmt.Errorf("%w: %q is none of the agent's ways to log in: name one of %s", state.ErrInvalid, methodID, strings.Join(ways, ", "))
 	}
 	a.logger.Info("agent is logged in", "actor", actor.Name, "method", methodID)
 	a.forgive()

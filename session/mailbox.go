@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
+
+	"github.com/abidehub/abide/session/state"
 )
 
 // mailbox takes jobs to the goroutine that owns an O. It is safe for concurrent use.
@@ -15,7 +17,7 @@ type mailbox[O any] struct {
 // caller: the owner calls it when its changes are published.
 type job[O any] func(*O) (answer func())
 
-var errEnded = fmt.Errorf("%w: the session is being closed", ErrUnavailable)
+var errEnded = fmt.Errorf("%w: the session is being closed", state.ErrUnavailable)
 
 func newMailbox[O any]() *mailbox[O] {
 	return &mailbox[O]{jobs: make(chan job[O]), done: make(chan struct{})}

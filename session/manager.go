@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -164,8 +165,8 @@ func (m *Manager) wakeSessions() {
 			continue // deleted meanwhile
 		}
 		working := false
-		switch Status(meta.Status) {
-		case StatusRunning, StatusNeedsYou, StatusFailed, StatusDamaged:
+		switch state.Status(meta.Status) {
+		case state.StatusRunning, state.StatusNeedsYou, state.StatusFailed, state.StatusDamaged:
 			working = true
 		}
 		if !working && meta.Writer == nil && !queue.Waiting(dir) {

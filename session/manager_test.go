@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -33,19 +34,19 @@ func TestAWorkspaceMustBeUnderOneOfTheRoots(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "project", "AGENTS.md"), nil, 0o600))
 
 	for dir, want := range map[string]error{
-		"relative/path":                        session.ErrInvalid,
-		filepath.Join(root, "missing"):         session.ErrInvalid,
-		filepath.Join(root, "file"):            session.ErrInvalid,
-		root + "\x00":                          session.ErrInvalid,
-		outside:                                session.ErrForbidden,
-		filepath.Join(root, "escape"):          session.ErrForbidden,
-		root + "/../" + filepath.Base(outside): session.ErrForbidden,
-		root + "-sibling":                      session.ErrForbidden,
-		"/":                                    session.ErrForbidden,
+		"relative/path":                        state.ErrInvalid,
+		filepath.Join(root, "missing"):         state.ErrInvalid,
+		filepath.Join(root, "file"):            state.ErrInvalid,
+		root + "\x00":                          state.ErrInvalid,
+		outside:                                state.ErrForbidden,
+		filepath.Join(root, "escape"):          state.ErrForbidden,
+		root + "/../" + filepath.Base(outside): state.ErrForbidden,
+		root + "-sibling":                      state.ErrForbidden,
+		"/":                                    state.ErrForbidden,
 	} {
 		_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: dir})
 		require.ErrorIs(t, err, want, dir)
-		if want == session.ErrForbidden {
+		if want == state.ErrForbidden {
 			require.ErrorContains(t, err, root, "the error lacks the allowed root")
 		}
 	}
@@ -60,9 +61,9 @@ func TestAWorkspaceMustBeUnderOneOfTheRoots(t *testing.T) {
 		require.Equal(t, "Mine", b.Info().Name)
 	}
 	_, err := h.manager.Create(ctxOf(t), session.CreateRequest{Agent: "nobody"})
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = h.manager.Create(ctxOf(t), session.CreateRequest{Name: "a\x00b"})
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 }
 
 func TestTheListIsNewestFirstInPagesAndFilters(t *testing.T) {
@@ -103,7 +104,7 @@ func TestTheListIsNewestFirstInPagesAndFilters(t *testing.T) {
 	require.Empty(t, list(session.ListOptions{Project: "/elsewhere"}))
 	require.Len(t, list(session.ListOptions{Project: h.workspace}), 4)
 	_, err := h.manager.List(session.ListOptions{Cursor: "?"})
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 }
 
 func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
@@ -128,14 +129,14 @@ func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
 			}
 		}
 	}
-	statusOf := func(want session.Status) func([]session.Info, []string) bool {
+	statusOf := func(want state.Status) func([]session.Info, []string) bool {
 		return func(changed []session.Info, _ []string) bool {
 			return slices.ContainsFunc(changed, func(i session.Info) bool { return i.SessionID == b.ID() && i.Status == want })
 		}
 	}
-	follow(statusOf(session.StatusRunning))
+	follow(statusOf(state.StatusRunning))
 	require.NoError(t, a.say(question("q1")))
-	follow(statusOf(session.StatusNeedsYou))
+	follow(statusOf(state.StatusNeedsYou))
 	_, err := answer(b, "q1", "yes", "tab")
 	require.NoError(t, err)
 	require.NoError(t, a.say(message("All done")))
@@ -145,7 +146,7 @@ func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
 	require.NoError(t, h.manager.Delete(ctxOf(t), other.ID()))
 	follow(func(_ []session.Info, gone []string) bool { return slices.Contains(gone, other.ID()) })
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
-	follow(statusOf(session.StatusIdle))
+	follow(statusOf(state.StatusIdle))
 }
 
 func TestADeletedSessionIsGoneWithItsAgent(t *testing.T) {
@@ -157,9 +158,9 @@ func TestADeletedSessionIsGoneWithItsAgent(t *testing.T) {
 	<-a.over
 	require.NoDirExists(t, dir)
 	_, err = h.manager.Session(ctxOf(t), b.ID())
-	require.ErrorIs(t, err, session.ErrNotFound)
+	require.ErrorIs(t, err, state.ErrNotFound)
 	_, err = b.Prompt(ctxOf(t), ask("p"))
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 	select {
 	case <-b.StateChanged():
 	default:
@@ -190,13 +191,13 @@ func TestUnusedSessionsMakeRoomForNewOnes(t *testing.T) {
 		busy, a := h.busy()
 		idle := h.create()
 		watched := h.create()
-		watched.SetPresence("tab", session.Presence{Activity: session.Viewing})
+		watched.SetPresence("tab", state.Presence{Activity: state.Viewing})
 		_, err := h.manager.Create(t.Context(), session.CreateRequest{})
-		require.ErrorIs(t, err, session.ErrBusy, "a session in use was closed")
+		require.ErrorIs(t, err, state.ErrBusy, "a session in use was closed")
 		time.Sleep(2 * time.Minute)
 		h.create()
 		_, err = idle.Prompt(t.Context(), ask("p"))
-		require.ErrorIs(t, err, session.ErrUnavailable)
+		require.ErrorIs(t, err, state.ErrUnavailable)
 		require.NotNil(t, h.session(idle.ID()), "a session that made room cannot be opened again")
 		require.NoError(t, a.say(message("still at work")))
 		require.Equal(t, session.TurnPrompting, busy.State().Turn.State)
@@ -208,19 +209,19 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		b := h.create()
-		b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Viewing, Seq: 1})
-		b.SetPresence("phone", session.Presence{Actor: "ann", Activity: session.Typing})
+		b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: 1})
+		b.SetPresence("phone", state.Presence{Actor: "ann", Activity: state.Typing})
 		s := await(t, b, "both", func(s session.State) bool { return len(s.Observers) == 2 })
-		require.Equal(t, []session.Observer{
-			{ClientID: "phone", Presence: session.Presence{Actor: "ann", Activity: session.Typing}},
-			{ClientID: "tab", Presence: session.Presence{Actor: "ann", Activity: session.Viewing, Seq: 1}},
+		require.Equal(t, []state.Observer{
+			{ClientID: "phone", Presence: state.Presence{Actor: "ann", Activity: state.Typing}},
+			{ClientID: "tab", Presence: state.Presence{Actor: "ann", Activity: state.Viewing, Seq: 1}},
 		}, s.Observers)
 
 		// Progress of a tool must not publish a state each time.
 		rings, began := 0, time.Now()
 		for n := range 1000 {
 			changed := b.StateChanged()
-			b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Viewing, Seq: event.Seq(n + 2)})
+			b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: event.Seq(n + 2)})
 			time.Sleep(10 * time.Millisecond)
 			select {
 			case <-changed:
@@ -289,15 +290,15 @@ func TestAManagerNeedsWhatItNeeds(t *testing.T) {
 	_, err = h.manager.Create(ctxOf(t), session.CreateRequest{})
 	require.Error(t, err)
 	_, err = h.manager.Session(ctxOf(t), "20260101-000000-abcdefgh")
-	require.ErrorIs(t, err, session.ErrUnavailable)
+	require.ErrorIs(t, err, state.ErrUnavailable)
 }
 
 func TestTypingEndsWhenItIsNotSaidAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		b := h.create()
-		typing := session.Presence{Actor: "ann", Activity: session.Typing, Seq: 1}
-		activity := func() session.Activity {
+		typing := state.Presence{Actor: "ann", Activity: state.Typing, Seq: 1}
+		activity := func() state.Activity {
 			synctest.Wait()
 			return b.State().Observers[0].Activity
 		}
@@ -305,12 +306,12 @@ func TestTypingEndsWhenItIsNotSaidAgain(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		b.SetPresence("tab", typing)
 		time.Sleep(9 * time.Second)
-		require.Equal(t, session.Typing, activity(), "another typing must extend it")
+		require.Equal(t, state.Typing, activity(), "another typing must extend it")
 		typing.Seq++ // an ack
 		b.SetPresence("tab", typing)
 		time.Sleep(2 * time.Second)
-		require.Equal(t, session.Viewing, activity(), "an ack must not extend typing")
-		b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Typing, Seq: 2})
-		require.Equal(t, session.Typing, activity())
+		require.Equal(t, state.Viewing, activity(), "an ack must not extend typing")
+		b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Typing, Seq: 2})
+		require.Equal(t, state.Typing, activity())
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -28,7 +29,7 @@ func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
 	require.NoError(t, a.say(question("q1")))
 	s := await(t, b, "a pending request", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
 	require.Equal(t, []string{"q1"}, s.PendingPermissions)
-	require.Eventually(t, func() bool { return b.Info().Status == session.StatusNeedsYou }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Info().Status == state.StatusNeedsYou }, patience, time.Millisecond)
 
 	outcome, err := answer(b, "q1", "no", "phone")
 	require.NoError(t, err)
@@ -39,7 +40,7 @@ func TestAPermissionRequestIsAnEventAndTheAnswerToo(t *testing.T) {
 	require.Empty(t, b.State().PendingPermissions)
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	awaitIdle(t, b)
-	require.Eventually(t, func() bool { return b.Info().Status == session.StatusIdle }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Info().Status == state.StatusIdle }, patience, time.Millisecond)
 }
 
 // Fault 33 of the fault list.
@@ -72,7 +73,7 @@ func TestFault33TwoTabsAnswerPermission(t *testing.T) {
 			require.Equal(t, winner, again)
 			continue
 		}
-		var lost *session.AlreadyResolved
+		var lost *state.AlreadyResolved
 		require.ErrorAs(t, err, &lost)
 		require.Equal(t, winner, lost.Winner)
 		_, err = answer(b, "q1", winner.OptionID, client)
@@ -92,17 +93,17 @@ func TestFault34PermissionAnswerForUnknownExpiredOrOtherSessionsID(t *testing.T)
 	require.NoError(t, otherAgent.say(question("q2")))
 
 	_, err := answer(b, "nobody", "yes", "tab")
-	require.ErrorIs(t, err, session.ErrNotFound)
+	require.ErrorIs(t, err, state.ErrNotFound)
 	_, err = answer(b, "q2", "yes", "tab")
-	require.ErrorIs(t, err, session.ErrNotFound)
+	require.ErrorIs(t, err, state.ErrNotFound)
 	_, err = answer(b, "q1", "maybe", "tab")
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "q1", OptionID: "yes", Content: json.RawMessage(`{}`)})
-	require.ErrorIs(t, err, session.ErrInvalid, "content answered a request without a form")
+	require.ErrorIs(t, err, state.ErrInvalid, "content answered a request without a form")
 
 	require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
 	_, err = answer(b, "q1", "yes", "tab")
-	var lost *session.AlreadyResolved
+	var lost *state.AlreadyResolved
 	require.ErrorAs(t, err, &lost)
 	require.Equal(t, event.OutcomeCancelled, lost.Winner.Outcome)
 	require.Equal(t, []string{"q2"}, other.State().PendingPermissions)
@@ -124,7 +125,7 @@ func TestAnAnswerToACallThatChangedSinceItWasSeenIsRefused(t *testing.T) {
 	call.RawInput = raw(`{"command":"rm -rf /"}`)
 	require.NoError(t, a.say(call))
 	changed := b.Log().Marks().Visible
-	require.ErrorIs(t, at(seen), session.ErrConflict)
+	require.ErrorIs(t, at(seen), state.ErrConflict)
 	require.Equal(t, []string{"q1"}, pending(b), "an answer that was refused counted")
 	// Output and status do not change the request.
 	require.NoError(t, a.say(toolUpdate("c", event.ToolInProgress), message("meanwhile")))
@@ -139,7 +140,7 @@ func TestAFormIsAnsweredWithItsContent(t *testing.T) {
 	form.Form = json.RawMessage(`{"type":"object"}`)
 	require.NoError(t, a.say(form))
 	_, err := b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "f", OptionID: "yes", Content: json.RawMessage(`[1]`)})
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "f", OptionID: "yes", Content: json.RawMessage(`{"name":"x"}`)})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"name":"x"}`, string(receive(t, a.answers, "the agent got no answer").Content))
@@ -152,7 +153,7 @@ func TestAWithdrawnRequestHasOneOutcome(t *testing.T) {
 	require.NoError(t, a.say(question("q1"), withdrawn, question("q1")))
 	require.Empty(t, b.State().PendingPermissions)
 	_, err := answer(b, "q1", "yes", "tab")
-	var lost *session.AlreadyResolved
+	var lost *state.AlreadyResolved
 	require.ErrorAs(t, err, &lost)
 
 	require.NoError(t, a.say(question("q2")))
@@ -189,7 +190,7 @@ func TestFault35PermissionWithNoObserver(t *testing.T) {
 	b2 := after.session(b.ID())
 	requireLawful(t, b2, true)
 	_, err = answer(b2, "q2", "yes", "tab")
-	var lost *session.AlreadyResolved
+	var lost *state.AlreadyResolved
 	require.ErrorAs(t, err, &lost)
 	require.Equal(t, "hub_restart", lost.Winner.Reason)
 }
@@ -207,7 +208,7 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions = c.policy })
 				b, a := h.busy()
-				b.SetPresence("tab", session.Presence{Actor: "ann", Activity: session.Viewing})
+				b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing})
 				require.NoError(t, a.say(question("q1")))
 				time.Sleep(24 * time.Hour)
 				synctest.Wait()
@@ -241,18 +242,18 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 func TestAScreenThatIsNotVisibleDoesNotCountAsWatching(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
 	b, a := h.busy()
-	b.SetPresence("tab", session.Presence{Activity: session.Viewing})
+	b.SetPresence("tab", state.Presence{Activity: state.Viewing})
 	require.NoError(t, a.say(question("q1")))
 	require.Empty(t, a.answers)
-	b.SetPresence("tab", session.Presence{Activity: session.Away})
+	b.SetPresence("tab", state.Presence{Activity: state.Away})
 	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
 }
 
 func TestWhoMayOnlyLookDoesNotCountAsWatching(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
 	b, a := h.busy()
-	b.SetPresence("tab", session.Presence{Activity: session.Viewing})
-	b.SetPresence("guest", session.Presence{Activity: session.Viewing, Viewer: true})
+	b.SetPresence("tab", state.Presence{Activity: state.Viewing})
+	b.SetPresence("guest", state.Presence{Activity: state.Viewing, Viewer: true})
 	require.NoError(t, a.say(question("q1")))
 	require.Empty(t, a.answers)
 	b.RemovePresence("tab")
@@ -260,7 +261,7 @@ func TestWhoMayOnlyLookDoesNotCountAsWatching(t *testing.T) {
 }
 
 func TestErrorsSpeakToAPerson(t *testing.T) {
-	err := error(&session.AlreadyResolved{Winner: event.PermissionOutcome{PermissionID: "q", By: "phone"}})
+	err := error(&state.AlreadyResolved{Winner: event.PermissionOutcome{PermissionID: "q", By: "phone"}})
 	require.Equal(t, "permission request q was already answered by phone", err.Error())
-	require.False(t, errors.Is(err, session.ErrConflict))
+	require.False(t, errors.Is(err, state.ErrConflict))
 }

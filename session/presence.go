@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/bell"
-	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // presenceInterval is how often progress of the observers is published. A new
@@ -18,51 +18,30 @@ const presenceInterval = time.Second
 // because the client may be gone.
 const TypingLasts = 10 * time.Second
 
-// Activity is a person's activity at a screen.
-type Activity string
-
-const (
-	Viewing Activity = "viewing"
-	Typing  Activity = "typing"
-	Away    Activity = "away" // the screen is not visible
-)
-
-// Presence is the last report of an observer.
-type Presence struct {
-	Actor string
-	// Device is the id of the screen's credential.
-	Device   string
-	Activity Activity
-	// Viewer means that the observer may not answer, so no policy waits for it.
-	Viewer bool
-	// Seq is the last event the client has applied.
-	Seq event.Seq
-}
-
 // watchers are the observers of a session. Clients report often and must not wait
 // for the session's goroutine, so they write here and ring the bell.
 type watchers struct {
 	changed bell.Slot
 
 	mu       sync.Mutex
-	present  map[string]Presence
+	present  map[string]state.Presence
 	typed    map[string]time.Time // last report of each typing observer
 	material bool                 // an observer came, went or changed activity since the last take
 }
 
 func newWatchers() *watchers {
-	return &watchers{changed: bell.NewSlot(), present: map[string]Presence{}, typed: map[string]time.Time{}}
+	return &watchers{changed: bell.NewSlot(), present: map[string]state.Presence{}, typed: map[string]time.Time{}}
 }
 
-func (w *watchers) set(clientID string, p Presence) {
+func (w *watchers) set(clientID string, p state.Presence) {
 	w.mu.Lock()
 	old, known := w.present[clientID]
 	same := known && old == p
 	w.present[clientID] = p
 	switch {
-	case p.Activity != Typing:
+	case p.Activity != state.Typing:
 		delete(w.typed, clientID)
-	case old.Activity != Typing || old.Seq == p.Seq: // progress is not a report of typing
+	case old.Activity != state.Typing || old.Seq == p.Seq: // progress is not a report of typing
 		w.typed[clientID] = time.Now()
 		same = false // the engine must restart its timer
 	}
@@ -95,7 +74,7 @@ func (w *watchers) fade(now time.Time) (again time.Time) {
 		ends := at.Add(TypingLasts)
 		if !now.Before(ends) {
 			p := w.present[id]
-			p.Activity = Viewing
+			p.Activity = state.Viewing
 			w.present[id] = p
 			w.material = true
 			delete(w.typed, id)
@@ -114,7 +93,7 @@ func (w *watchers) isMaterial() bool {
 }
 
 // take lists the observers by client id and marks the changes as published.
-func (w *watchers) take() []Observer {
+func (w *watchers) take() []state.Observer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.material = false
@@ -122,19 +101,19 @@ func (w *watchers) take() []Observer {
 }
 
 // list lists the observers by client id.
-func (w *watchers) list() []Observer {
+func (w *watchers) list() []state.Observer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.observers()
 }
 
 // observers lists the observers. The caller holds the lock.
-func (w *watchers) observers() []Observer {
-	list := make([]Observer, 0, len(w.present))
+func (w *watchers) observers() []state.Observer {
+	list := make([]state.Observer, 0, len(w.present))
 	for id, p := range w.present {
-		list = append(list, Observer{ClientID: id, Presence: p})
+		list = append(list, state.Observer{ClientID: id, Presence: p})
 	}
-	slices.SortFunc(list, func(a, b Observer) int { return cmp.Compare(a.ClientID, b.ClientID) })
+	slices.SortFunc(list, func(a, b state.Observer) int { return cmp.Compare(a.ClientID, b.ClientID) })
 	return list
 }
 
@@ -151,7 +130,7 @@ func (w *watchers) watching() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.present {
-		if p.Activity != Away && !p.Viewer {
+		if p.Activity != state.Away && !p.Viewer {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -56,14 +57,14 @@ func (e *ProblemError) Error() string { return e.What + "; " + e.Do }
 func (e *ProblemError) Unwrap() error { return e.Err }
 
 // Is makes it an ErrUnavailable.
-func (e *ProblemError) Is(target error) bool { return target == ErrUnavailable }
+func (e *ProblemError) Is(target error) bool { return target == state.ErrUnavailable }
 
 // openError describes a failed opening. An error that is not about the session is
 // returned unchanged.
 func openError(id string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, store.ErrClosed):
-		return fmt.Errorf("%w: the hub is ending", ErrUnavailable)
+		return fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
 		return fmt.Errorf("open session: %w", logError(err))
 	}
@@ -135,7 +136,7 @@ func (m *Manager) isAway(id string) bool {
 func (m *Manager) listed(meta store.Metadata) Info {
 	info := infoOf(meta)
 	if m.openFailure(meta.SessionID) != nil {
-		info.Status = StatusDamaged
+		info.Status = state.StatusDamaged
 	}
 	return info
 }

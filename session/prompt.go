@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -147,7 +148,7 @@ func (i *intake) mustWait(r PromptRequest) bool {
 func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment) (PromptResult, error) {
 	settings := i.queueSettings()
 	if settings.Disabled {
-		return PromptResult{}, fmt.Errorf("%w: the agent is working and the queue is switched off", ErrBusy)
+		return PromptResult{}, fmt.Errorf("%w: the agent is working and the queue is switched off", state.ErrBusy)
 	}
 	item := queue.Item{
 		PromptID:    r.PromptID,
@@ -178,17 +179,17 @@ func result(s queue.Status) PromptResult {
 func (r PromptRequest) validate(limit int) error {
 	switch {
 	case r.PromptID == "" || len(r.PromptID) > maxPromptID || !printable(r.PromptID):
-		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", ErrInvalid, maxPromptID)
+		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", state.ErrInvalid, maxPromptID)
 	case len(r.Text) > limit:
-		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Text), limit)
+		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Text), limit)
 	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
-		return fmt.Errorf("%w: the prompt is empty", ErrInvalid)
+		return fmt.Errorf("%w: the prompt is empty", state.ErrInvalid)
 	case !utf8.ValidString(r.Text):
-		return fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
+		return fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
 	case len(r.Attachments) > maxAttachments:
-		return fmt.Errorf("%w: at most %d attachments go with a prompt", ErrTooLarge, maxAttachments)
+		return fmt.Errorf("%w: at most %d attachments go with a prompt", state.ErrTooLarge, maxAttachments)
 	case r.When != "" && r.When != WhenAuto && r.When != WhenQueue:
-		return fmt.Errorf("%w: when is %q or %q", ErrInvalid, WhenAuto, WhenQueue)
+		return fmt.Errorf("%w: when is %q or %q", state.ErrInvalid, WhenAuto, WhenQueue)
 	}
 	return nil
 }
@@ -204,7 +205,7 @@ func (i *intake) uploaded(claims []event.Attachment) (list []event.Attachment, m
 		case err == nil:
 			list[n] = a
 		case errors.Is(err, store.ErrNotFound):
-			missing = fmt.Errorf("%w: attachment %q was not uploaded to this session", ErrInvalid, claim.Name)
+			missing = fmt.Errorf("%w: attachment %q was not uploaded to this session", state.ErrInvalid, claim.Name)
 		default:
 			missing = fmt.Errorf("attachment %q cannot be read: %w", claim.Name, logError(err))
 		}
@@ -261,9 +262,9 @@ func queueError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, queue.ErrNotFound):
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
+		return fmt.Errorf("%w: %w", state.ErrNotFound, err)
 	case errors.Is(err, queue.ErrConflict), errors.Is(err, queue.ErrInFlight), errors.Is(err, queue.ErrFull):
-		return fmt.Errorf("%w: %w", ErrConflict, err)
+		return fmt.Errorf("%w: %w", state.ErrConflict, err)
 	}
-	return fmt.Errorf("%w: the queue could not be written: %w", ErrUnavailable, err)
+	return fmt.Errorf("%w: the queue could not be written: %w", state.ErrUnavailable, err)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -79,11 +80,11 @@ func TestFault32SamePromptIDOtherText(t *testing.T) {
 	prompt(t, b, "waits")
 	for _, id := range []string{promptID(0), "waits"} {
 		_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: id, Text: "something else"})
-		require.ErrorIs(t, err, session.ErrConflict)
+		require.ErrorIs(t, err, state.ErrConflict)
 	}
 	require.NoError(t, b.QueueEdit(ctxOf(t), "waits", "something else"))
 	_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "waits", Text: "something else"})
-	require.ErrorIs(t, err, session.ErrConflict, "the edited text counted, not the original")
+	require.ErrorIs(t, err, state.ErrConflict, "the edited text counted, not the original")
 	require.Equal(t, queue.Queued, prompt(t, b, "waits").Outcome)
 }
 
@@ -94,14 +95,14 @@ func TestBadPromptsAreRefusedWithAReason(t *testing.T) {
 		request session.PromptRequest
 		want    error
 	}{
-		"no id":              {session.PromptRequest{Text: "x"}, session.ErrInvalid},
-		"long id":            {session.PromptRequest{PromptID: strings.Repeat("x", 200), Text: "x"}, session.ErrInvalid},
-		"id with NUL":        {session.PromptRequest{PromptID: "a\x00", Text: "x"}, session.ErrInvalid},
-		"empty":              {session.PromptRequest{PromptID: "a", Text: " \n"}, session.ErrInvalid},
-		"invalid UTF-8":      {session.PromptRequest{PromptID: "a", Text: "\xff"}, session.ErrInvalid},
-		"too large":          {session.PromptRequest{PromptID: "a", Text: strings.Repeat("x", 101)}, session.ErrTooLarge},
-		"strange when":       {session.PromptRequest{PromptID: "a", Text: "x", When: "never"}, session.ErrInvalid},
-		"unknown attachment": {session.PromptRequest{PromptID: "a", Text: "x", Attachments: []event.Attachment{{SHA256: strings.Repeat("0", 64)}}}, session.ErrInvalid},
+		"no id":              {session.PromptRequest{Text: "x"}, state.ErrInvalid},
+		"long id":            {session.PromptRequest{PromptID: strings.Repeat("x", 200), Text: "x"}, state.ErrInvalid},
+		"id with NUL":        {session.PromptRequest{PromptID: "a\x00", Text: "x"}, state.ErrInvalid},
+		"empty":              {session.PromptRequest{PromptID: "a", Text: " \n"}, state.ErrInvalid},
+		"invalid UTF-8":      {session.PromptRequest{PromptID: "a", Text: "\xff"}, state.ErrInvalid},
+		"too large":          {session.PromptRequest{PromptID: "a", Text: strings.Repeat("x", 101)}, state.ErrTooLarge},
+		"strange when":       {session.PromptRequest{PromptID: "a", Text: "x", When: "never"}, state.ErrInvalid},
+		"unknown attachment": {session.PromptRequest{PromptID: "a", Text: "x", Attachments: []event.Attachment{{SHA256: strings.Repeat("0", 64)}}}, state.ErrInvalid},
 	} {
 		_, err := b.Prompt(ctxOf(t), c.request)
 		require.ErrorIs(t, err, c.want, name)
@@ -138,14 +139,14 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 	b, _ := h.busy()
 	prompt(t, b, promptID(1))
 	_, err := b.Prompt(ctxOf(t), ask(promptID(2)))
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	require.Equal(t, "do prompt-001", b.Queue()[0].Title)
 
 	settings := *h.manager.Settings()
 	settings.Queue.Disabled = true
 	require.NoError(t, h.manager.Configure(settings))
 	_, err = b.Prompt(ctxOf(t), ask(promptID(2)))
-	require.ErrorIs(t, err, session.ErrBusy)
+	require.ErrorIs(t, err, state.ErrBusy)
 
 	settings.WorkspaceQueues = map[string]session.QueueSettings{b.Info().Workspace: {MaxSize: 2, Untitled: true}}
 	require.NoError(t, h.manager.Configure(settings))
@@ -274,11 +275,11 @@ func TestAttachmentsAreStoredNamedAndCapped(t *testing.T) {
 	require.Equal(t, "pic_1_.png", att.Name)
 	require.Equal(t, int64(6), att.Bytes)
 	_, err = b.Attach(ctxOf(t), person("ann"), "big", "text/plain", strings.NewReader(strings.Repeat("x", 101)))
-	require.ErrorIs(t, err, session.ErrTooLarge)
+	require.ErrorIs(t, err, state.ErrTooLarge)
 	_, err = b.Attach(ctxOf(t), person("ann"), "none", "text/plain", strings.NewReader(""))
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = b.Attach(ctxOf(t), person("ann"), "cut off", "text/plain", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF)))
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	exact, err := b.Attach(ctxOf(t), person("ann"), "exact", "text/plain", iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 100))))
 	require.NoError(t, err)
 	require.EqualValues(t, 100, exact.Bytes)
@@ -330,7 +331,7 @@ func TestOfAnAttachmentCountsWhatItsUploadRecorded(t *testing.T) {
 	blob, err := b.Log().PutBlob(ctxOf(t), "text/plain", []byte("of the log"))
 	require.NoError(t, err)
 	_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "q", Text: "x", Attachments: []event.Attachment{{Name: "x", SHA256: blob.SHA256}}})
-	require.ErrorIs(t, err, session.ErrInvalid, "it was never uploaded")
+	require.ErrorIs(t, err, state.ErrInvalid, "it was never uploaded")
 }
 
 func TestAWaitingPromptIsTitledByItsFirstSentence(t *testing.T) {
@@ -386,7 +387,7 @@ func TestThe2500thPromptDoesNotMakeTheFirstRunAgain(t *testing.T) {
 		other := ask(promptID(0))
 		other.Text = "something else"
 		_, err := h.session(log.ID()).Prompt(ctxOf(t), other)
-		require.ErrorIs(t, err, session.ErrConflict, when)
+		require.ErrorIs(t, err, state.ErrConflict, when)
 	}
 	resent("in the same run")
 	h.close()

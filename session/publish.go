@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -83,7 +84,7 @@ type listLine struct {
 	flush      bool // a turn ended: metadata must reach the device soon
 	at         time.Time
 	// status is the last status in the list; empty before the first.
-	status Status
+	status state.Status
 }
 
 // foldCache stores the fold, so that opening the session need not read a long log.
@@ -115,7 +116,7 @@ type listing struct {
 func (l *listing) keep(now time.Time) {
 	line, status := &l.list, l.status()
 	if line.status == "" {
-		line.status = Status(l.log.Metadata().Status)
+		line.status = state.Status(l.log.Metadata().Status)
 	}
 	// The status can change with the agent, without any write to the log.
 	line.changed = line.changed || status != line.status
@@ -137,7 +138,7 @@ func (l *listing) keep(now time.Time) {
 	l.hub.touched(l.id)
 }
 
-func (l *listing) updateMetadata(status Status) {
+func (l *listing) updateMetadata(status state.Status) {
 	f := &l.fold
 	name, line := f.name(), l.lineFor(status)
 	l.log.UpdateMetadata(func(m *store.Metadata) {
@@ -155,32 +156,32 @@ func (l *listing) updateMetadata(status Status) {
 }
 
 // status is the session in one word.
-func (l *listing) status() Status {
+func (l *listing) status() state.Status {
 	failed := l.agent.status == AgentFailed
 	switch {
 	case l.health.frozen != nil:
-		return StatusDamaged
+		return state.StatusDamaged
 	case l.fold.ended:
-		return StatusEnded
+		return state.StatusEnded
 	case len(l.fold.permissions.open) > 0, failed && len(l.agent.login) > 0, l.fold.login && !l.fold.open:
-		return StatusNeedsYou
+		return state.StatusNeedsYou
 	case l.fold.open:
-		return StatusRunning
+		return state.StatusRunning
 	case l.fold.interruptions.Open != nil:
-		return StatusInterrupted
+		return state.StatusInterrupted
 	case failed, l.fold.failed:
-		return StatusFailed
+		return state.StatusFailed
 	}
-	return StatusIdle
+	return state.StatusIdle
 }
 
 // lineFor returns the line for a status: the open request or the problem, else the
 // newest message.
-func (l *listing) lineFor(status Status) string {
+func (l *listing) lineFor(status state.Status) string {
 	line := l.fold.line.line()
-	if open := l.fold.permissions.open; status == StatusNeedsYou && len(open) > 0 {
+	if open := l.fold.permissions.open; status == state.StatusNeedsYou && len(open) > 0 {
 		line = cmp.Or(open[0].words(), line)
-	} else if l.agent.status == AgentFailed && (status == StatusNeedsYou || status == StatusFailed || status == StatusInterrupted) {
+	} else if l.agent.status == AgentFailed && (status == state.StatusNeedsYou || status == state.StatusFailed || status == state.StatusInterrupted) {
 		line = cmp.Or(firstLine(l.agent.message), line)
 	}
 	return line

@@ -14,6 +14,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -55,10 +56,10 @@ type Recorded struct {
 // however often the request is repeated.
 func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error) {
 	if r.Prompt != "" {
-		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", ErrInvalid)
+		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", state.ErrInvalid)
 	}
 	if r.Agent == "" || len(r.Agent) > 100 || !printable(r.Agent) {
-		return Recording{}, fmt.Errorf("%w: a recording names its agent, in at most 100 printable bytes", ErrInvalid)
+		return Recording{}, fmt.Errorf("%w: a recording names its agent, in at most 100 printable bytes", state.ErrInvalid)
 	}
 	r.recorded = true
 	b, err := m.createOnce(ctx, r)
@@ -86,7 +87,7 @@ func (r *recording) begin(actor event.Actor) error {
 		return nil // a repeated request
 	}
 	if r.fold.recorder.ID != "" || r.fold.turn > 0 {
-		return fmt.Errorf("%w: this key made a session whose recording has ended", ErrConflict)
+		return fmt.Errorf("%w: this key made a session whose recording has ended", state.ErrConflict)
 	}
 	id := make([]byte, 16)
 	rand.Read(id)
@@ -128,14 +129,14 @@ func payloadsOf(batch []Recorded) ([]event.Payload, error) {
 	payloads := make([]event.Payload, 0, len(batch))
 	for i, r := range batch {
 		if r.Type == "" || len(r.Type) > mostOfType || !printable(string(r.Type)) {
-			return nil, fmt.Errorf("%w: event %d of the batch: an event has a type of at most %d printable bytes", ErrInvalid, i, mostOfType)
+			return nil, fmt.Errorf("%w: event %d of the batch: an event has a type of at most %d printable bytes", state.ErrInvalid, i, mostOfType)
 		}
 		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()
 		if err != nil {
-			return nil, fmt.Errorf("%w: event %d of the batch: %w", ErrInvalid, i, err)
+			return nil, fmt.Errorf("%w: event %d of the batch: %w", state.ErrInvalid, i, err)
 		}
 		if why := notReported(p); why != "" {
-			return nil, fmt.Errorf("%w: event %d of the batch: %s", ErrInvalid, i, why)
+			return nil, fmt.Errorf("%w: event %d of the batch: %s", state.ErrInvalid, i, why)
 		}
 		payloads = append(payloads, p)
 	}
@@ -204,7 +205,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 		return r.fold.seq, nil
 	}
 	if after > r.fold.seq || after < 1 {
-		return 0, fmt.Errorf("%w: the log ends at seq %d", ErrConflict, r.fold.seq)
+		return 0, fmt.Errorf("%w: the log ends at seq %d", state.ErrConflict, r.fold.seq)
 	}
 	known, err := r.known(after, payloads)
 	if err != nil {
@@ -220,7 +221,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	}
 	first, err := r.write(list...)
 	if errors.Is(err, store.ErrInvalid) { // too large for a line
-		return 0, fmt.Errorf("%w: record events: %w", ErrInvalid, err)
+		return 0, fmt.Errorf("%w: record events: %w", state.ErrInvalid, err)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("record events: %w", r.stuck(err))
@@ -233,7 +234,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 // this session's recorder.
 func (r *recording) hear(recorderID string) error {
 	if recorderID == "" || recorderID != r.fold.recorder.ID || !r.fold.recorder.Open {
-		return fmt.Errorf("%w: this recorder no longer records the session", ErrConflict)
+		return fmt.Errorf("%w: this recorder no longer records the session", state.ErrConflict)
 	}
 	r.heard = time.Now()
 	return nil
@@ -260,7 +261,7 @@ func (r *recording) known(after event.Seq, payloads []event.Payload) (known int,
 				continue // written by the log itself
 			}
 			if known == len(payloads) || !sameEvent(there, payloads[known]) {
-				return 0, fmt.Errorf("%w: another event is in the log at seq %d", ErrConflict, there.Seq)
+				return 0, fmt.Errorf("%w: another event is in the log at seq %d", state.ErrConflict, there.Seq)
 			}
 			known++
 		}
@@ -319,13 +320,13 @@ func (f *fold) placed(payloads []event.Payload) ([]entry, error) {
 		switch p := p.(type) {
 		case event.UserPrompt:
 			if open {
-				return nil, fmt.Errorf("%w: a turn is open: its turn_end comes before the next user_prompt", ErrInvalid)
+				return nil, fmt.Errorf("%w: a turn is open: its turn_end comes before the next user_prompt", state.ErrInvalid)
 			}
 			turn, open = turn+1, true
 			at = turn
 		case event.TurnEnd:
 			if !open {
-				return nil, fmt.Errorf("%w: no turn is open that a turn_end could end", ErrInvalid)
+				return nil, fmt.Errorf("%w: no turn is open that a turn_end could end", state.ErrInvalid)
 			}
 			open = false
 		case event.ToolCall:
@@ -412,4 +413,4 @@ func (r *recording) watch(now time.Time) {
 }
 
 // errRecording is a verb on a session that a program records.
-var errRecording = fmt.Errorf("%w: a program records this session; until that ends it can only be watched", ErrConflict)
+var errRecording = fmt.Errorf("%w: a program records this session; until that ends it can only be watched", state.ErrConflict)

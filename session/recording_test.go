@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -52,16 +53,16 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, last, same)
 	_, err = put(r.Session, r.MaxSeq, recorded(t, message("another")))
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	_, err = r.Session.Record(ctxOf(t), "guess", last, nil)
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	_, err = put(r.Session, last, recorded(t, event.UserPrompt{PromptID: "p2", Text: "hi"}))
-	require.ErrorIs(t, err, session.ErrInvalid, "a turn is open")
+	require.ErrorIs(t, err, state.ErrInvalid, "a turn is open")
 	_, err = put(r.Session, last, recorded(t, event.Note{Method: "abide/rule_added"}))
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = r.Session.Prompt(ctxOf(t), ask("p9"))
-	require.ErrorIs(t, err, session.ErrConflict)
-	require.ErrorIs(t, r.Session.Cancel(ctxOf(t), person("ann")), session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
+	require.ErrorIs(t, r.Session.Cancel(ctxOf(t), person("ann")), state.ErrConflict)
 
 	// The hub is killed and restarted. It may have written a part of the batch.
 	next := h.copyOf(t).session(r.Session.ID())
@@ -73,14 +74,14 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 
 	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
-	require.Equal(t, session.StatusEnded, next.Info().Status)
+	require.Equal(t, state.StatusEnded, next.Info().Status)
 	require.Equal(t, []event.SessionEnd{{Reason: "the agent ended", By: "ann", ByID: "id-ann"}}, payloads[event.SessionEnd](t, next))
 	require.Len(t, payloads[event.AgentMessage](t, next), 1)
 	requireLawful(t, next, true)
 	_, err = put(next, last, recorded(t, message("late")))
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	_, err = next.Prompt(ctxOf(t), ask("p9"))
-	require.ErrorIs(t, err, session.ErrConflict, "the hub may start no agent in that directory")
+	require.ErrorIs(t, err, state.ErrConflict, "the hub may start no agent in that directory")
 }
 
 func TestASessionWhoseRecorderGoesSilentIsClosed(t *testing.T) {
@@ -99,7 +100,7 @@ func TestASessionWhoseRecorderGoesSilentIsClosed(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "hub", payloads[event.SessionEnd](t, r.Session)[0].By)
 		requireLawful(t, r.Session, true)
-		require.Equal(t, session.StatusEnded, r.Session.Info().Status)
+		require.Equal(t, state.StatusEnded, r.Session.Info().Status)
 	})
 }
 
@@ -134,7 +135,7 @@ func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T)
 		require.NoError(t, err)
 		require.NoError(t, offline.Record(ctxOf(t), recorded(t, batch...)))
 	}
-	require.ErrorIs(t, offline.Record(ctxOf(t), recorded(t, turn("p4"))), session.ErrInvalid, "a turn is open")
+	require.ErrorIs(t, offline.Record(ctxOf(t), recorded(t, turn("p4"))), state.ErrInvalid, "a turn is open")
 	require.NoError(t, r.Session.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.NoError(t, offline.End(ctxOf(t), "the agent ended", person("ann")))
 

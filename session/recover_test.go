@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -102,10 +103,10 @@ func TestRecoveryNeedsNoMetadataAndNoQueueFile(t *testing.T) {
 			require.Equal(t, queue.Received, prompt(t, b, promptID(0)).Outcome)
 			require.Equal(t, queue.Interrupted, prompt(t, b, promptID(1)).Outcome)
 			_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(0), Text: "other"})
-			require.ErrorIs(t, err, session.ErrConflict)
+			require.ErrorIs(t, err, state.ErrConflict)
 			for _, text := range []string{"other", "edited"} { // both differ from the first text
 				_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(1), Text: text})
-				require.ErrorIs(t, err, session.ErrConflict)
+				require.ErrorIs(t, err, state.ErrConflict)
 			}
 			require.Empty(t, b.Queue())
 			require.Equal(t, "plan", b.State().Mode.ModeID)
@@ -285,7 +286,7 @@ func TestASessionThatIsNotThereIsNotFound(t *testing.T) {
 	h := newHub(t)
 	for _, id := range []string{"20260101-000000-abcdefgh", "../etc", "", "UPPER-CASE"} {
 		_, err := h.manager.Session(context.Background(), id)
-		require.ErrorIs(t, err, session.ErrNotFound, id)
+		require.ErrorIs(t, err, state.ErrNotFound, id)
 	}
 }
 
@@ -362,7 +363,7 @@ func TestASessionThatWasCutOffIsListedSoFromItsOpeningOn(t *testing.T) {
 				receive(t, changed, "the opening did not ring the bell")
 			}
 		}
-		require.Equal(t, session.StatusInterrupted, next.session(b.ID()).Info().Status)
+		require.Equal(t, state.StatusInterrupted, next.session(b.ID()).Info().Status)
 		next.close()
 	}
 }

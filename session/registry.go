@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -30,7 +31,7 @@ type opening struct {
 // everything that a crash left open is closed.
 func (m *Manager) Session(ctx context.Context, id string) (*BackgroundSession, error) {
 	if !store.ValidID(id) {
-		return nil, fmt.Errorf("%w: %q is no session id", ErrNotFound, id)
+		return nil, fmt.Errorf("%w: %q is no session id", state.ErrNotFound, id)
 	}
 	for {
 		o, retiring, err := m.enter(id)
@@ -57,7 +58,7 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, nil, fmt.Errorf("%w: the hub is ending", ErrUnavailable)
+		return nil, nil, fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
 	}
 	o = m.open[id]
 	if o == nil {
@@ -173,7 +174,7 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 	o := m.open[id]
 	if o == nil || !o.ready() || o.retiring != nil {
 		m.mu.Unlock()
-		return fmt.Errorf("%w: session %s is being opened or closed", ErrBusy, id)
+		return fmt.Errorf("%w: session %s is being opened or closed", state.ErrBusy, id)
 	}
 	retiring := make(chan struct{})
 	o.retiring = retiring
@@ -230,7 +231,7 @@ func (m *Manager) makeRoom(ctx context.Context, limit int) error {
 			return nil
 		}
 		if id == "" {
-			return fmt.Errorf("%w: %d sessions are open and in use, and no more are allowed", ErrBusy, limit)
+			return fmt.Errorf("%w: %d sessions are open and in use, and no more are allowed", state.ErrBusy, limit)
 		}
 		err := m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
 			return ask(ctx, b.mail, func(e *engine) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // noteAnsweredOnce is the method of the note that an "always" answer counts once.
@@ -43,10 +44,10 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 	why := q.onlyOnce(request, known)
 	if !a.MayRule {
 		if a.Remember != "" {
-			return l, fmt.Errorf("%w: making a rule takes access to manage the session; answer without remember", ErrForbidden)
+			return l, fmt.Errorf("%w: making a rule takes access to manage the session; answer without remember", state.ErrForbidden)
 		}
 		if effect == RuleAllow && !offered {
-			return l, fmt.Errorf("%w: the agent offers no way to allow this once, and allowing it for good takes access to manage the session", ErrForbidden)
+			return l, fmt.Errorf("%w: the agent offers no way to allow this once, and allowing it for good takes access to manage the session", state.ErrForbidden)
 		}
 		why = "making a rule takes access to manage the session"
 	}
@@ -54,7 +55,7 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 		why = "the agent offers several answers of this kind, and a rule could not choose"
 	}
 	if why != "" && a.Remember != "" {
-		return l, fmt.Errorf("%w: this answer cannot be remembered: %s; answer it this once, without remember", ErrInvalid, why)
+		return l, fmt.Errorf("%w: this answer cannot be remembered: %s; answer it this once, without remember", state.ErrInvalid, why)
 	}
 	if why != "" {
 		l.notes = append(l.notes, event.Note{

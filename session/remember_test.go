@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 func remember(t *testing.T, b *session.BackgroundSession, request, option string) error {
@@ -49,7 +50,7 @@ func TestOnlyOptionsOfAKnownKindAreRemembered(t *testing.T) {
 			q := wants("q1", "execute", "Run make", "make")
 			q.Options = append(q.Options, event.PermissionOption{OptionID: "deny", Name: "Deny", Kind: kind})
 			require.NoError(t, a.say(q))
-			require.ErrorIs(t, remember(t, b, "q1", "deny"), session.ErrInvalid)
+			require.ErrorIs(t, remember(t, b, "q1", "deny"), state.ErrInvalid)
 			require.Equal(t, []string{"q1"}, pending(b), "an answer that was refused counted")
 			_, err := answer(b, "q1", "deny", "tab")
 			require.NoError(t, err)
@@ -72,7 +73,7 @@ func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	}
 	q := wants("q1", "execute", "Run make", "make")
 	require.NoError(t, a.say(q))
-	require.ErrorIs(t, guest("q1", "2", session.RuleSession), session.ErrForbidden)
+	require.ErrorIs(t, guest("q1", "2", session.RuleSession), state.ErrForbidden)
 	require.NoError(t, guest("q1", "1", ""))
 	require.Equal(t, "2", receive(t, a.answers, "the agent got no answer").OptionID, "the agent got an \"always\" option")
 	notes := payloads[event.Note](t, b)
@@ -87,7 +88,7 @@ func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	// If no option counts once, allowing would be permanent.
 	q.PermissionID, q.Options = "q3", q.Options[:1]
 	require.NoError(t, a.say(q))
-	require.ErrorIs(t, guest("q3", "1", ""), session.ErrForbidden)
+	require.ErrorIs(t, guest("q3", "1", ""), state.ErrForbidden)
 	require.Equal(t, []string{"q3"}, pending(b))
 }
 
@@ -173,9 +174,9 @@ func TestWhatIsNotSaidExactlyCountsThisOnce(t *testing.T) {
 	b, a := h.busy()
 	vague := map[string]any{"title": "Edit a.sh", "kind": "edit", "rawInput": map[string]any{}, "locations": []any{map[string]any{"path": "a.sh"}}}
 	require.NoError(t, a.say(wantsCall("q1", "c1", vague)))
-	require.ErrorIs(t, remember(t, b, "q1", "2"), session.ErrInvalid)
+	require.ErrorIs(t, remember(t, b, "q1", "2"), state.ErrInvalid)
 	_, err := b.Like(ctxOf(t), session.Rule{}, "q1")
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = answer(b, "q1", "1", "tab")
 	require.NoError(t, err)
 	require.Equal(t, "2", receive(t, a.answers, "the agent got no answer").OptionID, "the agent got an \"always\" option, which cannot be revoked")
@@ -242,7 +243,7 @@ func TestAWayOfWorkingIsPassedOnAsItWasChosen(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(wants("q1", "switch_mode", "Ready to code?", "plan")))
-	require.ErrorIs(t, remember(t, b, "q1", "1"), session.ErrInvalid)
+	require.ErrorIs(t, remember(t, b, "q1", "1"), state.ErrInvalid)
 	_, err := answer(b, "q1", "1", "tab")
 	require.NoError(t, err)
 	require.Equal(t, "1", receive(t, a.answers, "the agent got no answer").OptionID)
@@ -257,7 +258,7 @@ func TestBetweenTwoAnswersThatCountOnceOnlyAPersonChooses(t *testing.T) {
 	q := wants("q1", "execute", "Run make", "make")
 	q.Options = append(q.Options, event.PermissionOption{OptionID: "5", Name: "Once, outside the sandbox", Kind: event.AllowOnce})
 	require.NoError(t, a.say(q))
-	require.ErrorIs(t, remember(t, b, "q1", "5"), session.ErrInvalid)
+	require.ErrorIs(t, remember(t, b, "q1", "5"), state.ErrInvalid)
 	_, err := answer(b, "q1", "1", "tab")
 	require.NoError(t, err)
 	require.Equal(t, "1", receive(t, a.answers, "the agent got no answer").OptionID)
@@ -276,7 +277,7 @@ func TestAnAnswerSentAgainAfterARestartOfTheHubSucceeds(t *testing.T) {
 	again, err := answer(after, "q1", "yes", "phone")
 	require.NoError(t, err)
 	require.Equal(t, won, again)
-	var lost *session.AlreadyResolved
+	var lost *state.AlreadyResolved
 	_, err = answer(after, "q1", "no", "phone")
 	require.ErrorAs(t, err, &lost)
 	_, err = answer(after, "q1", "yes", "laptop")

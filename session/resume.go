@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -130,7 +131,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	}
 	open := facts.open
 	if open == nil {
-		return Offer{}, fmt.Errorf("%w: no interruption is open", ErrNotFound)
+		return Offer{}, fmt.Errorf("%w: no interruption is open", state.ErrNotFound)
 	}
 	c, err := checkpointOf(ctx, b.log, *open)
 	if err != nil {
@@ -238,13 +239,13 @@ func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 		return event.WayLocal, nil
 	case string(event.WayServer):
 		if !f.remembers {
-			return "", fmt.Errorf("%w: the agent has no session to go on with; resume locally", ErrConflict)
+			return "", fmt.Errorf("%w: the agent has no session to go on with; resume locally", state.ErrConflict)
 		}
 		return event.WayServer, nil
 	case string(event.WayLocal), string(event.WaySegmented):
 		return event.ResumeWay(asked), nil
 	}
-	return "", fmt.Errorf("%w: a turn is resumed by auto, server, local or segmented", ErrInvalid)
+	return "", fmt.Errorf("%w: a turn is resumed by auto, server, local or segmented", state.ErrInvalid)
 }
 
 // Resume gives the agent the prompt that continues the interrupted turn. The first
@@ -253,7 +254,7 @@ func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 // After a crash it is not sent again.
 func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
 	if !utf8.ValidString(r.Prompt) {
-		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
+		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
 	}
 	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
 	var needs *NeedsConfirmation
@@ -265,7 +266,7 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 		return Resumed{}, err
 	}
 	if _, err := realDir(facts.workspace); err != nil {
-		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", ErrConflict, reason(err))
+		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", state.ErrConflict, reason(err))
 	}
 	offer, err := b.Interruption(ctx)
 	if err != nil {
@@ -299,7 +300,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 		return err
 	}
 	if limit := s.hub.settings().Limits.PromptBytes; len(r.Prompt) > limit {
-		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(r.Prompt), limit)
+		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Prompt), limit)
 	}
 	var needs []string
 	stale := time.Since(s.fold.interruptions.Open.At) > s.resumeSettings().staleAfter()
@@ -328,7 +329,7 @@ func (s *resumer) opened(id string) error {
 	case i.Settled != nil && i.Settled.InterruptionID == id:
 		return &AlreadySettled{Winner: *i.Settled, At: i.SettledAt}
 	}
-	return fmt.Errorf("%w: no interruption %q is open", ErrNotFound, id)
+	return fmt.Errorf("%w: no interruption %q is open", state.ErrNotFound, id)
 }
 
 func (r ResumeRequest) decision() driftDecision {

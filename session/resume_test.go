@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -187,7 +188,7 @@ func TestATurnInAWorkspaceThatIsGoneCanOnlyBeDismissed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"workspace"}, offer.Mismatch)
 	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	require.NoError(t, b.Dismiss(ctxOf(t), id, person("ann")))
 	require.Nil(t, b.State().Interruption)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // RuleScope is where a rule applies.
@@ -161,20 +162,20 @@ func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
 // its maker. Kind or Subject must be set. AddRule sets ID, Agent and CreatedAt.
 func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
 	if r.Effect != RuleAllow && r.Effect != RuleReject || r.Scope != RuleSession && r.Scope != RuleAgent {
-		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", ErrInvalid)
+		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", state.ErrInvalid)
 	}
 	if r.Kind == "" && r.Subject == "" {
-		return Rule{}, fmt.Errorf("%w: a rule needs a kind or a subject", ErrInvalid)
+		return Rule{}, fmt.Errorf("%w: a rule needs a kind or a subject", state.ErrInvalid)
 	}
 	if r.CreatedBy == "" || len(r.Title) > 1000 || len(r.Kind) > 100 || len(r.Subject) > 100 {
-		return Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", ErrInvalid)
+		return Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", state.ErrInvalid)
 	}
 	maker, err := b.ruleMaker(ctx)
 	if err != nil {
 		return Rule{}, err
 	}
 	if maker.rules >= maxRules {
-		return Rule{}, fmt.Errorf("%w: %s", ErrInvalid, tooManyRules)
+		return Rule{}, fmt.Errorf("%w: %s", state.ErrInvalid, tooManyRules)
 	}
 	r = complete(r, maker.agent)
 	if r.Scope == RuleAgent {
@@ -195,14 +196,14 @@ func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID strin
 		for _, open := range e.fold.permissions.open {
 			if open.Request.PermissionID == permissionID {
 				if why := e.questions.onlyOnce(open, true); why != "" {
-					return r, fmt.Errorf("%w: no rule can be made of this request: %s", ErrInvalid, why)
+					return r, fmt.Errorf("%w: no rule can be made of this request: %s", state.ErrInvalid, why)
 				}
 				s := open.about
 				r.Kind, r.Subject, r.Title = s.kind, s.fingerprint(), cut(oneLine(s.title), lastLineRunes)
 				return r, nil
 			}
 		}
-		return r, fmt.Errorf("%w: permission request %q is not open", ErrNotFound, permissionID)
+		return r, fmt.Errorf("%w: permission request %q is not open", state.ErrNotFound, permissionID)
 	})
 }
 
@@ -218,7 +219,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 	}
 	i := slices.IndexFunc(all, func(r Rule) bool { return r.ID == id })
 	if i < 0 {
-		return fmt.Errorf("%w: there is no rule %q", ErrNotFound, id)
+		return fmt.Errorf("%w: there is no rule %q", state.ErrNotFound, id)
 	}
 	if all[i].Scope == RuleAgent {
 		if err := maker.book.remove(id); err != nil {

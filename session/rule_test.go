@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // wants returns a request to run a command, with all four kinds of options.
@@ -62,7 +63,7 @@ func TestAnAlwaysAnswerIsRememberedForTheSession(t *testing.T) {
 	require.Equal(t, "abide/rule_added", notes[0].Method)
 	require.Equal(t, "abide/rule_revoked", notes[1].Method)
 	require.Contains(t, string(notes[1].Raw), `"actor":"bob"`)
-	require.ErrorIs(t, b.RevokeRule(ctxOf(t), "none", person("bob")), session.ErrNotFound)
+	require.ErrorIs(t, b.RevokeRule(ctxOf(t), "none", person("bob")), state.ErrNotFound)
 }
 
 func TestARuleForAnAgentReachesEverySessionAndOutlivesTheHub(t *testing.T) {
@@ -111,7 +112,7 @@ func TestWhatRulesDoNotDo(t *testing.T) {
 		"nobody's":         {Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read"},
 	} {
 		_, err := b.AddRule(ctxOf(t), r)
-		require.ErrorIs(t, err, session.ErrInvalid, name)
+		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
 	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "execute", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)

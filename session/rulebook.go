@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/state"
 )
 
 // rulesFile stores the rules of agents, which apply to several sessions, in the
@@ -71,7 +72,7 @@ func (b *ruleBook) change(fn func([]Rule) []Rule) error {
 	defer b.saving.Unlock()
 	next := fn(slices.Clone(b.all()))
 	if err := b.save(next); err != nil {
-		return fmt.Errorf("%w: permission rules could not be saved: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: permission rules could not be saved: %w", state.ErrUnavailable, err)
 	}
 	b.current.Store(&next)
 	return nil

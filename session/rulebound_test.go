@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Fault 87.
@@ -23,5 +24,5 @@ func TestFault87TheRulesOfASessionAreBounded(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 }

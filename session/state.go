@@ -5,6 +5,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // TurnState is the state of the agent's work.
@@ -64,12 +65,6 @@ type PromptCapabilities struct {
 	EmbeddedContext bool
 }
 
-// Observer is one client that follows the session.
-type Observer struct {
-	ClientID string
-	Presence
-}
-
 // State is everything about a session of which only the latest value counts. A
 // published State and everything it points to never changes: readers share it.
 type State struct {
@@ -92,18 +87,5 @@ type State struct {
 	// Restore is the progress of a segmented restore; nil if none is running.
 	Restore *Restore
 	// Observers are ordered by client id.
-	Observers []Observer
+	Observers []state.Observer
 }
-
-// Status summarises a session for lists.
-type Status string
-
-const (
-	StatusIdle        Status = "idle"
-	StatusRunning     Status = "running"
-	StatusNeedsYou    Status = "needs_you"   // a permission request is open, or the agent wants a login
-	StatusFailed      Status = "failed"      // the latest turn ended with an error, or the agent does not start
-	StatusInterrupted Status = "interrupted" // the latest turn was cut off, and a person decides
-	StatusEnded       Status = "ended"
-	StatusDamaged     Status = "damaged" // the log needs attention
-)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -125,9 +126,9 @@ func logError(err error) error {
 	case errors.Is(err, store.ErrFrozen):
 		return &ProblemError{Problem{Kind: ProblemFrozen, What: frozenWords, Do: deviceWords}, err}
 	case errors.Is(err, store.ErrClosed):
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
+		return fmt.Errorf("%w: %w", state.ErrNotFound, err)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -283,12 +284,12 @@ func TestALoginTheAgentDoesNotHaveLeavesItAsItIs(t *testing.T) {
 	a := h.agents.next(t)
 	prompt(t, b, "p1")
 	require.Equal(t, "p1", receive(t, a.prompts, "the agent was replaced").PromptID)
-	require.ErrorIs(t, b.Authenticate(ctxOf(t), "browser", person("ann")), session.ErrBusy)
+	require.ErrorIs(t, b.Authenticate(ctxOf(t), "browser", person("ann")), state.ErrBusy)
 	require.NoError(t, a.end("p1", event.StopEndTurn))
 	awaitIdle(t, b)
 	before := len(events(t, b))
 	err := b.Authenticate(ctxOf(t), "stars", person("ann"))
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	require.ErrorContains(t, err, "browser, key")
 	require.Equal(t, session.AgentReady, b.State().Agent.Status)
 	require.Len(t, events(t, b), before, "the agent was stopped")
@@ -302,7 +303,7 @@ func TestAnAgentThatNeedsNoLoginIsNotStoppedForOne(t *testing.T) {
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	awaitIdle(t, b)
 	err := b.Authenticate(ctxOf(t), "browser", person("ann"))
-	require.ErrorIs(t, err, session.ErrInvalid)
+	require.ErrorIs(t, err, state.ErrInvalid)
 	require.ErrorContains(t, err, "needs no login")
 	require.Equal(t, session.AgentReady, b.State().Agent.Status)
 	require.Empty(t, payloads[event.AgentExit](t, b))

@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -236,10 +237,10 @@ func TestTheAgentsOwnWordsAreInTheState(t *testing.T) {
 	s = b.State()
 	require.Equal(t, "code", s.Mode.ModeID)
 	require.Len(t, s.Mode.Modes, 1, "the list of modes was lost")
-	require.ErrorIs(t, b.SetMode(ctxOf(t), "impossible", person("ann")), session.ErrInvalid)
+	require.ErrorIs(t, b.SetMode(ctxOf(t), "impossible", person("ann")), state.ErrInvalid)
 	require.NoError(t, b.SetConfigOption(ctxOf(t), "model", "small", person("ann")))
 	require.Contains(t, string(b.State().Config.Options), "small")
-	require.ErrorIs(t, b.SetConfigOption(ctxOf(t), "model", 7, person("ann")), session.ErrInvalid)
+	require.ErrorIs(t, b.SetConfigOption(ctxOf(t), "model", 7, person("ann")), state.ErrInvalid)
 
 	require.Eventually(t, func() bool { return b.Info().LastLine == "Second **line**" }, patience, time.Millisecond)
 	require.Eventually(t, func() bool { return b.Info().Name == "A better name" }, patience, time.Millisecond)

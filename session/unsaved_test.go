@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -37,7 +38,7 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 					fails.Store(true)
 					if refused { // a person's request
 						_, err := b.Prompt(ctxOf(t), ask("waits"))
-						require.ErrorIs(t, err, session.ErrUnavailable)
+						require.ErrorIs(t, err, state.ErrUnavailable)
 					} else { // a consequence of an event
 						require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 						awaitIdle(t, b)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/abidehub/abide/session/state"
 )
 
 // uploadOverhead is added to the size of each uploaded file, in bytes, because many
@@ -29,7 +31,7 @@ func (u *uploadDays) take(credential string, n, limit int64) error {
 	}
 	if u.bytes[credential]+n > limit {
 		return fmt.Errorf("%w: at most %s of attachments are accepted a day with one device or token: try again after %s, or raise limits.daily_attachments_mib",
-			ErrTooLarge, inMiB(limit), u.day.Add(24*time.Hour).Format("15:04 MST on 2 Jan"))
+			state.ErrTooLarge, inMiB(limit), u.day.Add(24*time.Hour).Format("15:04 MST on 2 Jan"))
 	}
 	u.bytes[credential] += n
 	return nil
@@ -61,7 +63,7 @@ func (u *uploadSum) take(n, limit int64, kept func() (int64, error)) error {
 	}
 	if u.bytes+n > limit {
 		return fmt.Errorf("%w: at most %s of attachments are kept in a session: continue in a new session, or raise limits.session_attachments_mib",
-			ErrTooLarge, inMiB(limit))
+			state.ErrTooLarge, inMiB(limit))
 	}
 	u.bytes += n
 	return nil

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/state"
 )
 
 // QueueRevision is a change of a waiting prompt. Nil fields do not change.
@@ -29,7 +30,7 @@ func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r 
 	return b.changeQueue(ctx, func(e *engine) error {
 		change := queue.Revision{Text: r.Text, Reschedule: r.Reschedule, ScheduledAt: r.ScheduledAt, Position: r.Position}
 		if r.Position != nil && *r.Position < 0 {
-			return fmt.Errorf("%w: position %d is negative", ErrInvalid, *r.Position)
+			return fmt.Errorf("%w: position %d is negative", state.ErrInvalid, *r.Position)
 		}
 		if r.Text != nil {
 			title, err := e.intake.retitled(*r.Text)
@@ -47,9 +48,9 @@ func (i *intake) retitled(text string) (string, error) {
 	limit := i.hub.settings().Limits.PromptBytes
 	switch {
 	case len(text) > limit:
-		return "", fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", ErrTooLarge, len(text), limit)
+		return "", fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(text), limit)
 	case strings.TrimSpace(text) == "" || !utf8.ValidString(text):
-		return "", fmt.Errorf("%w: the prompt is empty or not valid UTF-8", ErrInvalid)
+		return "", fmt.Errorf("%w: the prompt is empty or not valid UTF-8", state.ErrInvalid)
 	case i.queueSettings().Untitled:
 		return "", nil
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/abidehub/abide/session/state"
 )
 
 // mostRootsTold limits the workspaces that an error lists.
@@ -17,13 +19,13 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 		dir = s.DefaultWorkspace
 	}
 	if dir == "" {
-		return "", fmt.Errorf("%w: no workspace was named and there is no default", ErrInvalid)
+		return "", fmt.Errorf("%w: no workspace was named and there is no default", state.ErrInvalid)
 	}
 	if strings.ContainsRune(dir, 0) {
-		return "", fmt.Errorf("%w: the workspace's path holds a NUL", ErrInvalid)
+		return "", fmt.Errorf("%w: the workspace's path holds a NUL", state.ErrInvalid)
 	}
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("%w: workspace %q is not an absolute path", ErrInvalid, dir)
+		return "", fmt.Errorf("%w: workspace %q is not an absolute path", state.ErrInvalid, dir)
 	}
 	real, err := realDir(dir)
 	if err != nil {
@@ -32,7 +34,7 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 		if !s.allows(filepath.Clean(dir)) {
 			return "", s.outside(dir)
 		}
-		return "", fmt.Errorf("%w: workspace %q: %s", ErrInvalid, dir, reason(err))
+		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, reason(err))
 	}
 	if !s.allows(real) {
 		return "", s.outside(dir)
@@ -66,11 +68,11 @@ func (m *Manager) InRoots(dir string) bool {
 // recordedWorkspace checks a directory in which a program runs its own agent.
 func recordedWorkspace(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
-		return "", fmt.Errorf("%w: workspace %q is not an absolute path", ErrInvalid, dir)
+		return "", fmt.Errorf("%w: workspace %q is not an absolute path", state.ErrInvalid, dir)
 	}
 	real, err := realDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("%w: workspace %q: %s", ErrInvalid, dir, reason(err))
+		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, reason(err))
 	}
 	return real, nil
 }
@@ -79,14 +81,14 @@ func recordedWorkspace(dir string) (string, error) {
 func (s *Settings) outside(dir string) error {
 	roots := s.roots()
 	if len(roots) == 0 {
-		return fmt.Errorf("%w: %q is outside the allowed folders: there are none; add one under workspaces in the config", ErrForbidden, dir)
+		return fmt.Errorf("%w: %q is outside the allowed folders: there are none; add one under workspaces in the config", state.ErrForbidden, dir)
 	}
 	more := ""
 	if len(roots) > mostRootsTold {
 		roots, more = roots[:mostRootsTold], ", …"
 	}
 	return fmt.Errorf("%w: %q is outside the allowed folders (%s%s); add it under workspaces in the config",
-		ErrForbidden, dir, strings.Join(roots, ", "), more)
+		state.ErrForbidden, dir, strings.Join(roots, ", "), more)
 }
 
 // allows reports whether a resolved directory is one of the roots or under one.

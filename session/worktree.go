@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -33,11 +34,11 @@ func (m *Manager) addWorktree(ctx context.Context, settings *Settings, workspace
 	repository, err := gitstate.Find(workspace)
 	switch {
 	case err != nil:
-		return "", nil, fmt.Errorf("%w: workspace %q is in no git repository", ErrInvalid, workspace)
+		return "", nil, fmt.Errorf("%w: workspace %q is in no git repository", state.ErrInvalid, workspace)
 	case m.git == nil:
-		return "", nil, fmt.Errorf("%w: a worktree needs git %s or newer on the hub's machine", ErrInvalid, gitstate.MinVersion)
+		return "", nil, fmt.Errorf("%w: a worktree needs git %s or newer on the hub's machine", state.ErrInvalid, gitstate.MinVersion)
 	case w.commit == "":
-		return "", nil, fmt.Errorf("%w: the session does not say at which commit its workspace was", ErrConflict)
+		return "", nil, fmt.Errorf("%w: the session does not say at which commit its workspace was", state.ErrConflict)
 	}
 	bounded, cancel := context.WithTimeout(ctx, worktreeBound)
 	defer cancel()
@@ -66,15 +67,15 @@ func (m *Manager) addWorktree(ctx context.Context, settings *Settings, workspace
 func (m *Manager) noWorktree(err error, w worktree) error {
 	switch {
 	case errors.Is(err, os.ErrExist):
-		return fmt.Errorf("%w: %q is there already", ErrConflict, w.folder)
+		return fmt.Errorf("%w: %q is there already", state.ErrConflict, w.folder)
 	case errors.Is(err, gitstate.ErrUnsuited):
 		_, why, _ := strings.Cut(err.Error(), gitstate.ErrUnsuited.Error()+": ")
-		return fmt.Errorf("%w: the hub cannot make a worktree of this repository, it runs git without filters and submodules: %s", ErrConflict, why)
+		return fmt.Errorf("%w: the hub cannot make a worktree of this repository, it runs git without filters and submodules: %s", state.ErrConflict, why)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: writing out the worktree took too long", ErrUnavailable)
+		return fmt.Errorf("%w: writing out the worktree took too long", state.ErrUnavailable)
 	}
 	m.logger.Warn("a worktree could not be made", "folder", w.folder, "commit", w.commit, "err", err)
-	return fmt.Errorf("%w: git could not make a worktree of commit %.12s in %q; the hub's log says why", ErrConflict, w.commit, w.folder)
+	return fmt.Errorf("%w: git could not make a worktree of commit %.12s in %q; the hub's log says why", state.ErrConflict, w.commit, w.folder)
 }
 
 // newFolder checks that a folder may be created for a session. It returns the path

@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -68,7 +69,7 @@ func TestAForkWorksInAWorktreeAtTheCommitOfItsEvent(t *testing.T) {
 	require.Equal(t, made.ID(), again.ID(), "the same request makes one worktree")
 	request.Key = "k2"
 	_, err = h.manager.Fork(ctxOf(t), b.ID(), request)
-	require.ErrorIs(t, err, session.ErrConflict)
+	require.ErrorIs(t, err, state.ErrConflict)
 	require.ErrorContains(t, err, "is there already")
 }
 
@@ -87,12 +88,12 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 		is      error
 		says    string
 	}{
-		"it needs a filter":      {filtered, session.ForkRequest{Worktree: filepath.Join(root, "w")}, session.ErrConflict, `filter "lfs"`},
-		"in no repository":       {elsewhere, session.ForkRequest{Worktree: filepath.Join(root, "w")}, session.ErrInvalid, "no git repository"},
-		"outside of the folders": {b, session.ForkRequest{Worktree: filepath.Join(filepath.Dir(root), "w")}, session.ErrForbidden, "outside the allowed folders"},
-		"no whole path":          {b, session.ForkRequest{Worktree: "w"}, session.ErrInvalid, "absolute"},
-		"two folders":            {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Workspace: root}, session.ErrInvalid, "not both"},
-		"an unknown agent":       {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Agent: "other"}, session.ErrInvalid, "no agent"},
+		"it needs a filter":      {filtered, session.ForkRequest{Worktree: filepath.Join(root, "w")}, state.ErrConflict, `filter "lfs"`},
+		"in no repository":       {elsewhere, session.ForkRequest{Worktree: filepath.Join(root, "w")}, state.ErrInvalid, "no git repository"},
+		"outside of the folders": {b, session.ForkRequest{Worktree: filepath.Join(filepath.Dir(root), "w")}, state.ErrForbidden, "outside the allowed folders"},
+		"no whole path":          {b, session.ForkRequest{Worktree: "w"}, state.ErrInvalid, "absolute"},
+		"two folders":            {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Workspace: root}, state.ErrInvalid, "not both"},
+		"an unknown agent":       {b, session.ForkRequest{Worktree: filepath.Join(root, "w"), Agent: "other"}, state.ErrInvalid, "no agent"},
 	} {
 		c.request.Seq = 1
 		_, err := h.manager.Fork(ctxOf(t), c.of.ID(), c.request)

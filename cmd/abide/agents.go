@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/state"
 )
 
 // agents starts the configured agents for sessions. A changed configuration applies
@@ -62,7 +63,7 @@ func (a *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 			return a.run(ctx, agent, spec, sink)
 		}
 	}
-	return nil, fmt.Errorf("%w: agent %q is not configured any more", session.ErrNotFound, spec.Agent)
+	return nil, fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, spec.Agent)
 }
 
 func (a *agents) run(ctx context.Context, agent config.Agent, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {

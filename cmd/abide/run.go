@@ -16,7 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/plain"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -76,11 +76,11 @@ func exitCode(err error) int {
 	}
 	var locked *store.LockedError
 	switch {
-	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, session.ErrForbidden), errors.Is(err, localhub.ErrAgent):
+	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, state.ErrForbidden), errors.Is(err, localhub.ErrAgent):
 		return cli.ExitRefused
 	case errors.Is(err, auth.ErrInvalid), errors.Is(err, store.ErrInvalidID), badFlag(err):
 		return cli.ExitUsage
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, session.ErrNotFound), errors.Is(err, errNoData):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, state.ErrNotFound), errors.Is(err, errNoData):
 		return cli.ExitNotFound
 	}
 	return cli.ExitFailed

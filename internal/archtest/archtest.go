@@ -32,9 +32,9 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":             {[]string{anything}, true},
-		"server":                {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/playback", "session/search", "internal/auth"}, true},
+		"server":                {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/playback", "session/search", "session/state", "internal/auth"}, true},
 		"server/wire":           {[]string{"session/event"}, false},
-		"session":               {[]string{"observer", "queue", "session/export", "session/playback", "session/search", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate"}, true},
+		"session":               {[]string{"observer", "queue", "session/export", "session/playback", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate"}, true},
 		"session/event":         {nil, false},
 		"session/search":        {[]string{"session/store", "session/store/logfile", "session/event"}, false},
 		"session/store":         {[]string{"session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk"}, true},
@@ -42,6 +42,7 @@ func arrows() map[string]row {
 		"session/store/logfile": {[]string{"session/event", "internal/disk"}, false},
 		"session/store/tail":    {[]string{"session/event"}, false},
 		"session/acp":           {[]string{"session/event", "internal/ownfiles"}, true},
+		"session/state":         {[]string{"session/event"}, false},
 		"session/transcript":    {[]string{"session/event"}, false},
 		"session/export":        {[]string{"observer", "session/event", "session/transcript"}, false},
 		"session/playback":      {[]string{"observer", "session/event", "session/transcript"}, false},
@@ -57,7 +58,7 @@ func arrows() map[string]row {
 		"internal/record":       {[]string{"internal/bell", "internal/client", "server/wire", "session", "session/acp", "session/event", "session/store"}, false},
 		"internal/plain":        {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":        {nil, true},
-		"internal/notify":       {[]string{"session", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},
+		"internal/notify":       {[]string{"session", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},
 		"internal/outgoing":     {nil, false},
 		"internal/preview":      {nil, true},
 		"internal/supply":       {nil, false},

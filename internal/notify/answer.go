@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // maxTokens limits the valid answer tokens.
@@ -107,7 +108,7 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 	switch {
 	case err == nil:
 		return Answered{a.sessionID, grant, outcome}, nil
-	case errors.Is(err, session.ErrUnavailable), ctx.Err() != nil:
+	case errors.Is(err, state.ErrUnavailable), ctx.Err() != nil:
 		n.tokens.put(token, a) // it was not settled, so the token may be used again
 	}
 	return Answered{}, err

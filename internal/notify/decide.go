@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // apply creates the deliveries for an event.
@@ -110,7 +111,7 @@ func (n *Notifier) forget(sessionID string) {
 // and whether it has acknowledged the note's event (shown).
 func onScreen(b *session.BackgroundSession, device string, note Note) (shown, visible bool) {
 	for _, o := range b.Watching() {
-		if o.Device == device && o.Activity != session.Away {
+		if o.Device == device && o.Activity != state.Away {
 			visible = true
 			shown = shown || o.Seq >= note.Seq
 		}
@@ -159,9 +160,9 @@ func (n *Notifier) stands(ctx context.Context, note Note) bool {
 	}
 	switch note.Kind {
 	case Interrupted:
-		return info.Status == session.StatusInterrupted
+		return info.Status == state.StatusInterrupted
 	case Failed, TurnOver:
-		return info.Status != session.StatusRunning && info.Status != session.StatusNeedsYou
+		return info.Status != state.StatusRunning && info.Status != state.StatusNeedsYou
 	}
 	return false
 }
