@@ -90,7 +90,7 @@ func TestAPipeInPlaceOfTheOlderIdsIsRefused(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		require.ErrorContains(t, err, "ledger.jsonl: it is no regular file")
+		require.ErrorContains(t, err, "ledger.jsonl: it is not a regular file")
 	case <-time.After(time.Minute):
 		t.Fatal("opening waits for a pipe")
 	}

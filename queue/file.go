@@ -103,7 +103,7 @@ func (c contents) validate() error {
 func (f file) setAside(now time.Time) (string, error) {
 	if info, err := os.Lstat(filepath.Join(f.dir, fileName)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		if err := os.Remove(filepath.Join(f.dir, fileName)); err != nil {
-			return "", fmt.Errorf("remove %s, which is no file: %w", fileName, err)
+			return "", fmt.Errorf("remove %s, which is not a file: %w", fileName, err)
 		}
 		return "", nil
 	}

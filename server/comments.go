@@ -31,7 +31,7 @@ type commentChange struct {
 }
 
 func docComments() doc {
-	return doc{summary: "The review comments, oldest first. They are no events.", out: commentList{}, status: 200}
+	return doc{summary: "The review comments, oldest first. They are not events.", out: commentList{}, status: 200}
 }
 
 func docCommentAdd() doc {

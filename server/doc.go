@@ -63,7 +63,7 @@ func docRevoke() doc {
 
 func docAudit() doc {
 	return doc{
-		summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The file is bounded: of old records the first may be gone.",
+		summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The oldest records may have been removed.",
 		query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
 		out:     auditAnswer{}, status: 200,
 	}
@@ -74,7 +74,7 @@ func docPush() doc {
 }
 
 func docSubscribe() doc {
-	return doc{summary: "Let a browser be told of the sessions the credential may read: endpoint and keys are the browser's PushSubscription. With an endpoint that is known it changes what is told. No events means all of them.", in: notify.NewSubscription{}, out: made{}, status: 201}
+	return doc{summary: "Send a browser notifications of the sessions that the credential may read: endpoint and keys are the browser's PushSubscription. A known endpoint changes its events. No events means all of them.", in: notify.NewSubscription{}, out: made{}, status: 201}
 }
 
 func docUnsubscribe() doc {
@@ -86,15 +86,15 @@ func docTestPush() doc {
 }
 
 func docTokenAnswer() doc {
-	return doc{summary: "Answer the question of a notification by its token, which is for that question only, is good once, and dies with it. Needs the page's own Origin and no credential. 404 for a token that is not good, or not any more.", in: tokenAnswer{}, out: wire.PermissionResolved{}, status: 200}
+	return doc{summary: "Answer the question of a notification by its token, a single-use token that expires with the question. Needs the page's own Origin and no credential. 404 for a token that is not good, or not any more.", in: tokenAnswer{}, out: wire.PermissionResolved{}, status: 200}
 }
 
 func docChannels() doc {
-	return doc{summary: "The channels of the configuration, with what they are told and the outcome of their latest deliveries.", out: channelList{}, status: 200}
+	return doc{summary: "The configured channels, with their events and their latest deliveries.", out: channelList{}, status: 200}
 }
 
 func docChannelChange() doc {
-	return doc{summary: "Choose what a channel is told, in place of what the configuration says.", in: notify.Choice{}, status: 204}
+	return doc{summary: "Set a channel's events, in place of the configuration.", in: notify.Choice{}, status: 204}
 }
 
 func docTestChannel() doc {
@@ -102,7 +102,7 @@ func docTestChannel() doc {
 }
 
 func docAgents() doc {
-	return doc{summary: "What a new session can be made of.", out: agentList{}, status: 200}
+	return doc{summary: "Agents and folders for a new session.", out: agentList{}, status: 200}
 }
 
 func docList() doc {
@@ -146,7 +146,7 @@ func docEvents() doc {
 			{"limit", "from 1 to 500; 50 when absent", 0},
 			{"merge", "join runs of chunks of one message", false},
 		},
-		headers: []param{{"Last-Event-ID", "where a stream goes on: epoch:seq", ""}},
+		headers: []param{{"Last-Event-ID", "continue the stream after epoch:seq", ""}},
 	}
 }
 
@@ -190,7 +190,7 @@ func docResume() doc {
 }
 
 func docDismiss() doc {
-	return doc{summary: "Settle an interruption without going on. Waiting prompts go on.", in: wire.Dismiss{}, status: 204}
+	return doc{summary: "Dismiss an interruption. Queued prompts continue.", in: wire.Dismiss{}, status: 204}
 }
 
 func docPermission() doc {
@@ -284,7 +284,7 @@ func docChanges() doc {
 
 func docChange() doc {
 	return doc{
-		summary: "A file of the session's workspace in the commit and as it is now, each side a text of at most 2 MiB. A side without the file is absent; unknown says why texts are not told.",
+		summary: "A file of the session's workspace in the commit and as it is now, each side a text of at most 2 MiB. A side without the file is absent; unknown says why the texts are left out.",
 		query:   []param{{"path", "relative to the workspace", ""}},
 		out:     workspace.FileChange{}, status: 200,
 	}

@@ -39,7 +39,7 @@ func exportRoute(s *Server, c *call) error {
 		format = export.JSONL
 	}
 	if !slices.Contains(export.Formats(), format) {
-		return invalid("format is none of jsonl, markdown, html and zip")
+		return invalid("format is not one of jsonl, markdown, html and zip")
 	}
 	redact, preview, err := redactionOf(q.Get("redact"))
 	if err != nil {

@@ -290,7 +290,7 @@ func (c *SessionWSClient) declare(m *wire.Presence) error {
 		c.presence(m.SessionID, func(p *state.Presence) { p.Activity = activity })
 		return nil
 	}
-	return invalid("activity is none of viewing, typing, away")
+	return invalid("activity is not one of viewing, typing, away")
 }
 
 // presence changes this client's entry in the observers of a session it follows.

@@ -32,7 +32,7 @@ type searchAnswer struct {
 
 func docSearch() doc {
 	return doc{
-		summary: "Where a text occurs in what sessions said, those made last first. A call ends after about half a second; while done is false, next_cursor goes on.",
+		summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
 		out:     searchAnswer{}, status: 200,
 		query: []param{
 			{"q", "plain text, at most 256 bytes, whatever its case", ""},

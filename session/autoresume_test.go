@@ -41,7 +41,7 @@ func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {
 	require.Empty(t, h.agents.next(t).prompts)
 	told := noted(t, b, "abide/resumed")
 	require.Len(t, told, 2)
-	require.Contains(t, string(told[0].Text), "goes on with its own session")
+	require.Contains(t, string(told[0].Text), "continues its own session")
 	require.Contains(t, string(told[0].Text), "no answer yet")
 	counts := h.manager.ResumeCounts()
 	require.Equal(t, map[event.TurnPhase]int{event.PhaseStreaming: 3}, counts.Interrupted)

@@ -286,7 +286,7 @@ func (g *settingsGuard) admits() bool {
 
 // keep records the settings with which the agent continues.
 func (g *settingsGuard) keep(rows []Drift, by event.Actor) bool {
-	text := "The agent goes on with other settings: " + driftWords(rows) + "."
+	text := "The agent continues with other settings: " + driftWords(rows) + "."
 	if by != theHub() {
 		text += " " + by.Name + " kept them."
 	}

@@ -43,7 +43,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	}
 	marks, md := from.log.Marks(), from.log.Metadata()
 	if r.Seq < marks.Min || r.Seq > marks.Visible {
-		return nil, fmt.Errorf("%w: seq %d is none of the events %d to %d", state.ErrInvalid, r.Seq, marks.Min, marks.Visible)
+		return nil, fmt.Errorf("%w: seq %d is not one of the events %d to %d", state.ErrInvalid, r.Seq, marks.Min, marks.Visible)
 	}
 	read, err := readFork(ctx, from.log, marks.Min, r.Seq)
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	}
 	account := read.text()
 	if was, is := md.Workspace, made.log.Metadata().Workspace; was != is {
-		account += fmt.Sprintf("The work goes on in another folder: it was %s and is now %s. Paths from before may not be there.\n", was, is)
+		account += fmt.Sprintf("The work continues in another folder: it was %s and is now %s. Paths from before may not be there.\n", was, is)
 	}
 	if err := made.beginFork(ctx, origin, account, r.Actor); err != nil {
 		return nil, err

@@ -56,5 +56,5 @@ func TestAForkIntoAnotherFolderSaysSo(t *testing.T) {
 	require.NoError(t, os.RemoveAll(h.workspace))
 	made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: b.Info().MaxSeq, Workspace: other, Actor: person("ann")})
 	require.NoError(t, err)
-	require.Contains(t, string(noted(t, made, transcript.NoteForked)[0].Text), "The work goes on in another folder: it was "+b.Info().Workspace)
+	require.Contains(t, string(noted(t, made, transcript.NoteForked)[0].Text), "The work continues in another folder: it was "+b.Info().Workspace)
 }

@@ -155,7 +155,7 @@ func openImport(file *os.File) (*importSource, error) {
 			return e, io.EOF
 		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return e, fmt.Errorf("%w: a line is no event: %w", state.ErrInvalid, err)
+			return e, fmt.Errorf("%w: a line is not an event: %w", state.ErrInvalid, err)
 		}
 		return e, nil
 	}

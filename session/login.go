@@ -77,7 +77,7 @@ func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool)
 	case known && len(ways) == 0:
 		return false, fmt.Errorf("%w: the agent needs no login and offers none", state.ErrInvalid)
 	case known && !slices.Contains(ways, methodID):
-		return false, fmt.Errorf("%w: %q is none of the agent's ways to log in: name one of %s", state.ErrInvalid, methodID, strings.Join(ways, ", "))
+		return false, fmt.Errorf("%w: %q is not one of the agent's ways to log in: name one of %s", state.ErrInvalid, methodID, strings.Join(ways, ", "))
 	}
 	a.logger.Info("agent is logged in", "actor", actor.Name, "method", methodID)
 	a.forgive()

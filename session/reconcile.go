@@ -123,7 +123,7 @@ func writeTools(b *strings.Builder, c checkpoint) {
 	writeText(b, c)
 	writeFinished(b, c)
 	writeList(b, "Tool calls that did not finish, or whose result is not known:", c.Open)
-	b.WriteString("Compare the workspace with what these calls were to do. If the change is there, go on with the next step. If not, do it again.\n")
+	b.WriteString("Compare the workspace with what these calls were to do. If the change is there, continue with the next step. If not, do it again.\n")
 }
 
 func writeDelegating(b *strings.Builder, c checkpoint) {

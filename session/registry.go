@@ -31,7 +31,7 @@ type opening struct {
 // everything that a crash left open is closed.
 func (m *Manager) Session(ctx context.Context, id string) (*BackgroundSession, error) {
 	if !store.ValidID(id) {
-		return nil, fmt.Errorf("%w: %q is no session id", state.ErrNotFound, id)
+		return nil, fmt.Errorf("%w: %q is not a session id", state.ErrNotFound, id)
 	}
 	for {
 		o, retiring, err := m.enter(id)

@@ -113,7 +113,7 @@ func (q *questions) onlyOnce(request openRequest, known bool) string {
 func onceWords(chosen event.PermissionOption, why string, told bool) string {
 	words := fmt.Sprintf("“%s” applies to this request only: %s.", cut(oneLine(chosen.Name), lastLineRunes), why)
 	if told {
-		words += " The agent was told so and may remember it itself."
+		words += " The agent also got this answer and may remember it itself."
 	}
 	return words
 }

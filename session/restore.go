@@ -145,7 +145,7 @@ func (s *restorer) read() {
 			}
 			r.step, r.list, r.left, r.tokens = restoreTelling, list, left, tokensOf(list)
 			s.dirty = true
-			text := fmt.Sprintf("The agent began a new session. It is told this one in %s, about %d tokens, and then given the prompt.", segmentWords(len(list)), r.tokens)
+			text := fmt.Sprintf("The agent began a new session. It gets this one in %s, about %d tokens, and then the prompt.", segmentWords(len(list)), r.tokens)
 			if left > 0 {
 				text += fmt.Sprintf(" The oldest part, of %s, is left out.", segmentWords(left))
 			}
@@ -164,7 +164,7 @@ func (s *restorer) tellSegment(now time.Time) {
 		s.fail(err.Error(), nil)
 		return
 	}
-	said := fmt.Sprintf("Segment %d of %d was told.", n, len(r.list))
+	said := fmt.Sprintf("Segment %d of %d was sent.", n, len(r.list))
 	if _, err := s.write(s.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 		return // the log is blocked or frozen; proceed tries again
 	}
@@ -251,7 +251,7 @@ func (s *restorer) segmentEnded(p event.TurnEnd) error {
 func (s *restorer) finish() bool {
 	r := &s.turn.restore
 	counted := r.counted
-	text := fmt.Sprintf("The agent was told the session in %s: about %d tokens by estimate", segmentWords(len(r.list)), r.tokens)
+	text := fmt.Sprintf("The agent got the session in %s: about %d tokens by estimate", segmentWords(len(r.list)), r.tokens)
 	if counted > 0 {
 		text += fmt.Sprintf(", %d by its own count.", counted)
 	} else {
@@ -283,7 +283,7 @@ func (s *restorer) fail(why string, failure *event.Failure) {
 	if failure != nil {
 		s.turn.cut = event.CutProviderError
 	}
-	text := fmt.Sprintf("Telling the agent the session ended after %d of %s: %s.", r.next, segmentWords(len(r.list)), strings.TrimSuffix(why, "."))
+	text := fmt.Sprintf("Sending the session to the agent ended after %d of %s: %s.", r.next, segmentWords(len(r.list)), strings.TrimSuffix(why, "."))
 	s.ends.endOrLater(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
 }
 
@@ -316,7 +316,7 @@ func (r *restore) heard(answer []byte) {
 // it.
 func (s *restorer) refuse(p event.PermissionRequest) error {
 	s.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
-	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being told"})
+	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being sent to the agent"})
 	return nil
 }
 

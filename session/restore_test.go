@@ -226,7 +226,7 @@ func TestAutoTellsTheSessionWhereTheAgentHasForgottenItsOwn(t *testing.T) {
 	a := h.agents.next(t)
 	require.NotEmpty(t, a.spec.AgentSessionID)
 	nextSegment(t, a)
-	require.Contains(t, string(noted(t, b, "abide/restore")[0].Text), "began a new session. It is told this one in")
+	require.Contains(t, string(noted(t, b, "abide/restore")[0].Text), "began a new session. It gets this one in")
 }
 
 func TestAutoWithoutTheFallbackGivesAShortAccount(t *testing.T) {

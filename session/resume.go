@@ -221,7 +221,7 @@ func (f resumeFacts) ways(missing bool) []WayOffer {
 	}
 	server := WayOffer{Way: event.WayServer, Available: f.remembers}
 	if !f.remembers {
-		server.Why = "the agent has no session to go on with"
+		server.Why = "the agent has no session to continue"
 	}
 	return []WayOffer{server, {Way: event.WayLocal, Available: true}, {Way: event.WaySegmented, Available: true}}
 }
@@ -239,7 +239,7 @@ func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 		return event.WayLocal, nil
 	case string(event.WayServer):
 		if !f.remembers {
-			return "", fmt.Errorf("%w: the agent has no session to go on with; resume locally", state.ErrConflict)
+			return "", fmt.Errorf("%w: the agent has no session to continue; resume locally", state.ErrConflict)
 		}
 		return event.WayServer, nil
 	case string(event.WayLocal), string(event.WaySegmented):

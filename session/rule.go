@@ -298,7 +298,7 @@ func (r Rule) about() string {
 		about = "“" + r.Title + "”"
 	}
 	if r.AgentTold {
-		about += " (the agent was told, too, and may remember it itself)"
+		about += " (the agent also got it and may remember it itself)"
 	}
 	if r.Scope == RuleAgent {
 		return about + " in every session with " + r.Agent

@@ -184,7 +184,7 @@ func (t *turns) toldResumed() []entry {
 	text := "The agent began a new session and is given a short account of this one."
 	switch t.agent.resumed {
 	case event.ResumedByResume, event.ResumedByLoad:
-		text = "The agent goes on with its own session (session/" + string(t.agent.resumed) + ")."
+		text = "The agent continues its own session (session/" + string(t.agent.resumed) + ")."
 		if turn := t.fold.completed; turn > 0 {
 			text += " The last answer it completed is that of turn " + strconv.Itoa(turn) + "."
 		} else {

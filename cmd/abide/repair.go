@@ -23,7 +23,7 @@ func (p *program) repairCommand() *cobra.Command {
 		Use:   "repair [ID]",
 		Short: "Repair the data directory, or one session of it, while no hub runs",
 		Long: "Applies the rules of recovery, prints what it did and what stays as it is. Nothing is thrown away:\n" +
-			"bytes that are no event are moved to the session's quarantine directory.\n\n" +
+			"bytes that are not an event are moved to the session's quarantine directory.\n\n" +
 			"Exit codes as for check: 0 when all is sound, 1 when anything is left, such as events that\n" +
 			"are lost; 3 when there is no such session or directory, 4 while a hub runs.",
 		Args: arguments(cobra.MaximumNArgs(1)),

@@ -148,7 +148,7 @@ describe('an interrupted turn', () => {
     expect(said, 'said once').toBeLessThan(2)
     await card(here).getByRole('textbox', { name: 'Continue in another folder' }).fill(other)
     await card(here).getByRole('button', { name: 'Continue there' }).press('Enter')
-    await here.feed.getByText('The work goes on in another folder').waitFor()
+    await here.feed.getByText('The work continues in another folder').waitFor()
     expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
   })
 

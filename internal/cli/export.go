@@ -31,7 +31,7 @@ func (p *Program) export() *cobra.Command {
 		}
 		if file == "" {
 			if e.Format == "zip" && isTerminal(p.Stdout) {
-				return Usagef("a zip is nothing for a terminal: name a file with -o")
+				return Usagef("cannot write a zip to a terminal: use -o FILE")
 			}
 			return hub.Export(ctx, s.SessionID, e, p.Stdout)
 		}

@@ -29,7 +29,7 @@ func (p *Program) play() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "play ID|FILE",
 		Short: "Print a session as it went, in time",
-		Long: "Print a session as it went, in time. A pause longer than --idle takes --idle, and is told. FILE is what\n" +
+		Long: "Print a session as it went, in time. A pause longer than --idle takes --idle, and a line says so. FILE is what\n" +
 			"abide export wrote as jsonl; it needs no hub. --no-tty prints without pauses, as a pipe does.",
 		Example: "  abide play -\n  abide play 9f3a --speed 4 --from 120\n  abide play 9f3a --from 2026-02-21T14:00:00Z\n" +
 			"  abide play session.jsonl",

@@ -140,7 +140,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	case err != nil && !errors.Is(err, errEnded):
 		return err
 	case t.end == nil:
-		return withCode(ExitFailed, "left before the end of the turn; the session goes on (`abide attach %s`)", tail(s.SessionID))
+		return withCode(ExitFailed, "left before the end of the turn; the session continues (`abide attach %s`)", tail(s.SessionID))
 	}
 	if p.json {
 		answer := promptAnswer{SessionID: s.SessionID, Asked: asked, StopReason: t.end.StopReason, Text: t.text.String(), Error: t.end.Error}

@@ -175,7 +175,7 @@ func (p *Program) tail() *cobra.Command {
 	cmd := p.onSession(&cobra.Command{
 		Use:   "tail ID",
 		Short: "Print the newest events of a session, and what comes with -f",
-		Long: "Print the newest 50 events of a session. With -f it goes on with each event as it comes, through restarts of\n" +
+		Long: "Print the newest 50 events of a session. With -f it continues with each event as it comes, through restarts of\n" +
 			"the hub, until Ctrl-C. With --raw, or --json, one event a line, as docs/protocol.md has it.",
 		Example: "abide tail -f -\nabide tail 9f3a --from 1 --raw >session.jsonl",
 		Args:    cobra.ExactArgs(1),
@@ -213,7 +213,7 @@ func (p *Program) tail() *cobra.Command {
 		return errors.Join(err, to.close())
 	})
 	level.add(cmd)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue with new events")
 	cmd.Flags().BoolVar(&raw, "raw", false, "one event a line, as JSON")
 	cmd.Flags().Int64Var(&from, "from", 0, "begin with event `SEQ` instead of the newest 50")
 	p.JSONFlag(cmd)

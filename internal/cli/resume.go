@@ -107,7 +107,7 @@ func driftWords(rows []wire.Drift) string {
 func (p *Program) tellEstimate(open wire.Offer, way string) {
 	for _, w := range open.Ways {
 		if way == string(event.WaySegmented) && w.Way == event.WaySegmented && w.Available {
-			p.notice("the agent is told the session in %s, about %d tokens", counted(w.Segments, "segment"), w.Tokens)
+			p.notice("the agent gets the session in %s, about %d tokens", counted(w.Segments, "segment"), w.Tokens)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 func (p *Program) dismiss() *cobra.Command {
 	return p.quiet(&cobra.Command{
 		Use: "dismiss ID", Short: "Leave an interrupted turn as it is",
-		Long:    "Leave an interrupted turn as it is. The prompts that wait in the queue go on.",
+		Long:    "Leave an interrupted turn as it is. Queued prompts continue.",
 		Example: "abide dismiss -", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
 		open, err := interruption(ctx, hub, s)

@@ -62,7 +62,7 @@ func openEventFile(file interface {
 	for n := 0; lines.Scan(); n++ {
 		var e event.Event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("line %d of the file is no event: %s", n+1, plain.Line(err.Error()))
+			return nil, fmt.Errorf("line %d of the file is not an event: %s", n+1, plain.Line(err.Error()))
 		}
 		if n == 0 {
 			f.first, f.last = e.Seq, e.Seq-1

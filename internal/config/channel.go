@@ -48,11 +48,11 @@ func makeChannel(name string, f fileChannel) (Channel, error) {
 	u, err := url.Parse(f.URL)
 	switch {
 	case !agentName.MatchString(name):
-		return Channel{}, fmt.Errorf("%q is no name of a channel: small letters, digits, - and _", name)
+		return Channel{}, fmt.Errorf("%q is not a channel name: small letters, digits, - and _", name)
 	case f.Type != "ntfy" && f.Type != "webhook":
 		return Channel{}, fmt.Errorf("type %q is neither ntfy nor webhook", f.Type)
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return Channel{}, errors.New("its url is none of http:// or https:// with a host")
+		return Channel{}, errors.New("url must begin with http:// or https:// and name a host")
 	case f.Type == "ntfy" && strings.Trim(u.Path, "/") == "":
 		return Channel{}, errors.New("its url does not end with a topic")
 	case f.Type == "webhook" && len(f.Secret) < 16:
@@ -60,7 +60,7 @@ func makeChannel(name string, f fileChannel) (Channel, error) {
 	}
 	for _, e := range f.Events {
 		if !slices.Contains(channelEvents(), e) {
-			return Channel{}, fmt.Errorf("event %q is none of %s", e, strings.Join(channelEvents(), ", "))
+			return Channel{}, fmt.Errorf("event %q is not one of %s", e, strings.Join(channelEvents(), ", "))
 		}
 	}
 	channel := Channel{Name: name, Type: f.Type, URL: f.URL, Secret: f.Secret, Events: f.Events}

@@ -412,7 +412,7 @@ func TestAnMCPServerNeedsAURLThatCanBeReached(t *testing.T) {
 		if good {
 			require.NoError(t, err, url)
 		} else {
-			require.ErrorContains(t, err, "agents.a.mcp_servers[0]: n: its url is none of", url)
+			require.ErrorContains(t, err, "agents.a.mcp_servers[0]: n: url must begin with", url)
 		}
 	}
 }

@@ -460,10 +460,10 @@ func checkMCPServer(s *MCPServer) error {
 		}
 		// Its fault is not described: it may hold a password.
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%s: its url is none of http:// or https:// with a host", s.Name)
+			return fmt.Errorf("%s: url must begin with http:// or https:// and name a host", s.Name)
 		}
 	default:
-		return fmt.Errorf("%s: type %q is none of stdio, http, sse", s.Name, s.Type)
+		return fmt.Errorf("%s: type %q is not one of stdio, http, sse", s.Name, s.Type)
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (t *turn) clientFiles(string) error {
 // early updates a call that was not announced.
 func (t *turn) early(string) error {
 	id := t.nextTool()
-	if err := t.status(id, sdk.ToolCallStatusInProgress, sdk.WithUpdateTitle("Something nobody announced")); err != nil {
+	if err := t.status(id, sdk.ToolCallStatusInProgress, sdk.WithUpdateTitle("A call without an announcement")); err != nil {
 		return err
 	}
 	if err := t.update(sdk.StartToolCall(id, "Announced late", sdk.WithStartKind(sdk.ToolKindThink), sdk.WithStartStatus(sdk.ToolCallStatusCompleted))); err != nil {
@@ -171,7 +171,7 @@ func (t *turn) unknown(string) error {
 // tinyPNG is one grey pixel.
 const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
-// noise writes lines that are no messages between two that are.
+// noise writes lines that are not messages between two that are.
 func (t *turn) noise(string) error {
 	if err := t.say("Before the noise. "); err != nil {
 		return err

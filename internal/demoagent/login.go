@@ -103,7 +103,7 @@ func (a *agent) Authenticate(_ context.Context, p sdk.AuthenticateRequest) (sdk.
 	case p.MethodId == loginRefused:
 		return sdk.AuthenticateResponse{}, &sdk.RequestError{Code: -32000, Message: "The demo agent refused the login, as asked"}
 	}
-	return sdk.AuthenticateResponse{}, sdk.NewInvalidParams(fmt.Sprintf("%q is no way to log in by a request", p.MethodId))
+	return sdk.AuthenticateResponse{}, sdk.NewInvalidParams(fmt.Sprintf("%q is not a way to log in by a request", p.MethodId))
 }
 
 // Logout implements sdk.Agent.

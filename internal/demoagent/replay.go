@@ -35,7 +35,7 @@ func ReadRecording(from io.Reader) (*Recording, error) {
 	for lines.Scan() {
 		var e recorded
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("read recording: a line is no event: %w", err)
+			return nil, fmt.Errorf("read recording: a line is not an event: %w", err)
 		}
 		if e.Type == "user_prompt" {
 			r.turns = append(r.turns, nil)

@@ -109,7 +109,7 @@ func IsFull(err error) bool {
 }
 
 // ErrNoFile refuses a directory, a pipe or a device where a file must be.
-var ErrNoFile = errors.New("it is no regular file")
+var ErrNoFile = errors.New("it is not a regular file")
 
 func (osFS) Create(name string) (File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

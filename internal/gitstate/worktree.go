@@ -24,7 +24,7 @@ const cleanBound = 10 * time.Second
 // commit has submodules, or files that need a filter (git-lfs, git-crypt).
 func (g *Git) AddWorktree(ctx context.Context, r *Repository, folder, commit string) error {
 	if !isCommit(commit) {
-		return fmt.Errorf("add a worktree: %q is no commit", commit)
+		return fmt.Errorf("add a worktree: %q is not a commit", commit)
 	}
 	if err := g.suited(ctx, r, commit); err != nil {
 		return fmt.Errorf("add a worktree: %w", err)

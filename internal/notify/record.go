@@ -58,7 +58,7 @@ func (c Choice) shown() Choice {
 func (c Choice) check() error {
 	for _, k := range c.Events {
 		if !slices.Contains(Kinds(), k) {
-			return fmt.Errorf("%w: %q is none of the events %v", ErrInvalid, k, Kinds())
+			return fmt.Errorf("%w: %q is not one of the events %v", ErrInvalid, k, Kinds())
 		}
 	}
 	if len(c.Muted) > 1000 {

@@ -69,7 +69,7 @@ func (a *Agent) logIn(ctx context.Context, offers offers) error {
 	var err error
 	switch {
 	case !offered:
-		err = errors.New("it is none of the agent's ways to log in")
+		err = errors.New("it is not one of the agent's ways to log in")
 	case method.Command == nil:
 		_, err = a.bounded(ctx, methodAuthenticate, map[string]any{"methodId": id})
 	}
@@ -100,7 +100,7 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 			if !errors.As(err, &refused) || refused.Code == codeAuthRequired {
 				return "", err
 			}
-			a.cfg.Logger.Warn("agent cannot go on where it was", "method", method, "err", err)
+			a.cfg.Logger.Warn("agent cannot continue its session", "method", method, "err", err)
 		}
 		delete(params, "sessionId")
 	}

@@ -56,6 +56,6 @@ func (n *noise) end() []event.Payload {
 	n.hidden = 0
 	return []event.Payload{event.Error{
 		Code:    "agent_output",
-		Message: fmt.Sprintf("The agent wrote %d more lines that are no messages; they were skipped.", hidden),
+		Message: fmt.Sprintf("The agent wrote %d more lines that are not messages; they were skipped.", hidden),
 	}}
 }

@@ -228,7 +228,7 @@ func (c *checking) withoutActive() ([]*segment, error) {
 	}
 	c.report.add(Problem{
 		Session: c.id, Kind: ProblemStart, File: activeName, Repairable: true,
-		Detail: "it is missing; the log goes on in a new one",
+		Detail: "it is missing; the log continues in a new one",
 	})
 	return list, nil
 }
@@ -320,13 +320,13 @@ func (c *checking) told(name string, s *logfile.Scan, whole bool) {
 		c.add(ProblemHole, name, h.From, "no lines for it and all up to seq %d", h.To)
 	}
 	for _, b := range s.BadLines {
-		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are no line of this file", b.Size, b.Offset)
+		c.add(ProblemDamaged, name, 0, "%d bytes at byte %d are not a line of this file", b.Size, b.Offset)
 	}
 	for _, again := range s.Repeats {
 		c.add(ProblemRepeat, name, again.Seq, "the line at byte %d does not count: it or a higher seq was there before", again.Offset)
 	}
 	if torn := s.Torn(); torn.Size > 0 && !whole {
-		c.add(ProblemTorn, name, s.Good.Seq, "%d bytes at byte %d, the end of the file, are no line", torn.Size, torn.Offset)
+		c.add(ProblemTorn, name, s.Good.Seq, "%d bytes at byte %d, the end of the file, are not a line", torn.Size, torn.Offset)
 	}
 	if s.Unended {
 		c.add(ProblemTorn, name, s.Good.Seq, "its line is the last and lacks its newline")

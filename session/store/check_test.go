@@ -246,7 +246,7 @@ func TestAPipeWhereAFileMustBeStopsNeitherCheckNorTheHub(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, readAll(t, l), 10)
 			} else {
-				require.ErrorContains(t, err, "no regular file")
+				require.ErrorContains(t, err, "not a regular file")
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func (c *checking) strays(list []*segment) {
 			continue // it may have been sealed since
 		}
 		if !slices.ContainsFunc(list, func(s *segment) bool { return filepath.Base(s.currentPath()) == name }) {
-			c.add(ProblemStray, name, 0, "by its name it is no file of the log, or another file has its seqs; nothing reads it")
+			c.add(ProblemStray, name, 0, "its name is not that of a log file, or another file has its seqs; it is not read")
 		}
 	}
 }

@@ -68,7 +68,7 @@ export class ChosenDB {
     return (await read.catch(() => [])).filter(this.there)
   }
 
-  /** Lets go of the files of sessions that are no more: of each that has some it is asked. Never rejects. */
+  /** Deletes the files of deleted sessions; asks the hub for each session that has files. Never rejects. */
   async sweep(gone: (sessionId: string) => Promise<boolean>): Promise<void> {
     const read = this.db.use((db) => transact(db, ['files'], (tx) => tx.objectStore('files').getAllKeys()))
     for (const id of new Set((await read.catch(() => [])).map(([id]) => id))) {

@@ -91,7 +91,7 @@ export class Follower {
   /** Takes a frame into the state, now or once the cache is read. */
   frame(frame: ServerMessage, purpose?: Purpose): void {
     if (purpose?.kind === 'window') {
-      // The cache and the cursor are of the live run: a window's page is none of theirs.
+      // The cache and the cursor belong to the live run, not to a window.
       if (frame.type === 'events_loaded') {
         this.store.dispatch({ kind: 'window_page', frame, target: purpose.target })
       }

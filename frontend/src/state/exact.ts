@@ -159,7 +159,7 @@ const data: Partial<Record<EventType, Shape>> = {
   corrupt: object({ reason: or(words, '') }),
 }
 
-/** Returns the data of an event with its types; undefined where it is none of its event's kind. */
+/** Returns the data of an event with its types; undefined if it is not of its event's kind. */
 export function exactData(event: AbideEvent): unknown {
   const shape = own(data, event.type)
   return shape ? shape(event.data) : event.data

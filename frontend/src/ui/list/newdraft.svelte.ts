@@ -55,7 +55,7 @@ export class NewDraft {
     return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt]))}`
   }
 
-  /** The form is put away: its words stay. Without any there is nothing to go on with, and the next Start is another. */
+  /** The form is hidden; its text is kept. Without text, the next Start makes another session. */
   leave(): void {
     if (!this.fields.prompt?.trim()) this.called = ''
     this.save()

@@ -84,7 +84,7 @@ async function subscribe(
   }
 }
 
-/** Longer than this no part of the browser is waited for. */
+/** The longest wait for an answer of the browser's push interfaces. */
 const patienceMs = 10_000
 
 const late = (why: string) =>
