@@ -70,7 +70,7 @@ func (m *Manager) noWorktree(err error, w worktree) error {
 		return fmt.Errorf("%w: %q is there already", state.ErrConflict, w.folder)
 	case errors.Is(err, gitstate.ErrUnsuited):
 		_, why, _ := strings.Cut(err.Error(), gitstate.ErrUnsuited.Error()+": ")
-		return fmt.Errorf("%w: the hub cannot make a worktree of this repository, it runs git without filters and submodules: %s", state.ErrConflict, why)
+		return fmt.Errorf("%w: the hub cannot make a worktree of this repository, it writes the files as the commit has them: %s", state.ErrConflict, why)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: writing out the worktree took too long", state.ErrUnavailable)
 	}

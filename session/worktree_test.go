@@ -76,6 +76,7 @@ func TestAForkWorksInAWorktreeAtTheCommitOfItsEvent(t *testing.T) {
 func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 	h, b, root := inRepository(t)
 	put(t, root, "project/.gitattributes", "*.psd filter=lfs\n")
+	put(t, root, "project/a.psd", "x")
 	runGit(t, filepath.Join(root, "project"), "add", ".")
 	runGit(t, filepath.Join(root, "project"), "commit", "-q", "-m", "large files")
 	filtered, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: filepath.Join(root, "project")})

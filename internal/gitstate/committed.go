@@ -17,28 +17,26 @@ var (
 	ErrLongFile = errors.New("a long file")
 )
 
-// modeLink is the mode of a symbolic link in a tree.
-const modeLink = "120000"
-
 // Committed is the content of a file in the commit that is checked out. The path is
 // relative to the worktree. The error is ErrNotCommitted also where there is no commit
 // yet, ErrLink, or ErrLongFile for more than that many bytes. The bytes are the
 // commit's own: nothing is applied that attributes name.
 func (g *Git) Committed(ctx context.Context, r *Repository, path string, most int64) ([]byte, error) {
-	c, err := g.configuration(ctx, r)
+	s, err := g.standIn(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	defer s.remove()
 	head, err := r.Head()
 	if err != nil {
 		return nil, err
 	}
 	if head.Commit == "" { // no commit yet, or refs that are not files
-		if head = g.askHead(ctx, r, c, head); head.Commit == "" {
+		if head = g.askHead(ctx, s, head); head.Commit == "" {
 			return nil, ErrNotCommitted
 		}
 	}
-	tree, err := g.run(ctx, r, r.Worktree, c, "ls-tree", "-z", "-l", "--full-tree", head.Commit, "--", path)
+	tree, err := g.output(ctx, s.command(r.Worktree, "ls-tree", "-z", "-l", "--full-tree", head.Commit, "--", path))
 	if err != nil {
 		return nil, err
 	}
@@ -58,5 +56,5 @@ func (g *Git) Committed(ctx context.Context, r *Repository, path string, most in
 	if size > most {
 		return nil, fmt.Errorf("%q has %d bytes: %w", path, size, ErrLongFile)
 	}
-	return g.run(ctx, r, r.Worktree, c, "cat-file", "blob", fields[2])
+	return g.output(ctx, s.command(r.Worktree, "cat-file", "blob", fields[2]))
 }

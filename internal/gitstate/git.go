@@ -5,17 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+	"syscall"
 	"time"
 )
 
-// MinVersion is the oldest git that Run accepts: GIT_CONFIG_COUNT and
-// GIT_CONFIG_GLOBAL are understood from it on.
+// MinVersion is the oldest git that Run accepts: GIT_CONFIG_GLOBAL is understood from
+// it on.
 const MinVersion = "2.32"
 
 var (
@@ -26,8 +27,11 @@ var (
 )
 
 const (
-	// atOnce bounds the git processes of a hub.
-	atOnce = 4
+	// versionBound limits the time of `git version`, callBound that of every other git
+	// process, and treeBound that of one that reads a whole tree.
+	versionBound = 5 * time.Second
+	callBound    = 30 * time.Second
+	treeBound    = 2 * time.Minute
 	// mostOutput bounds the output of one git process, in bytes.
 	mostOutput = 16 << 20
 )
@@ -35,20 +39,11 @@ const (
 // Git runs git. Its methods may be called at any time from any goroutine.
 type Git struct {
 	program string
-	running chan struct{} // one place for each process
-	mu      sync.Mutex
-	turns   map[string]*turn // of the worktrees in which git runs or waits
+	slots   *slots
 }
 
-// turn is held by the git process of one worktree; the others wait for it. So a worktree
-// in which git hangs takes one place, and not all of them.
-type turn struct {
-	held    chan struct{}
-	waiting int // with the one that holds it
-}
-
-// New finds git and checks its version. An empty program is looked up in PATH. The
-// error is ErrUnavailable.
+// New finds git and checks its version, which takes five seconds at most. An empty
+// program is looked up in PATH. The error is ErrUnavailable.
 func New(ctx context.Context, program string) (*Git, error) {
 	if program == "" {
 		found, err := exec.LookPath("git")
@@ -57,8 +52,10 @@ func New(ctx context.Context, program string) (*Git, error) {
 		}
 		program = found
 	}
-	g := &Git{program: program, running: make(chan struct{}, atOnce), turns: map[string]*turn{}}
-	out, err := g.output(ctx, "", "/", nil, "version")
+	g := &Git{program: program, slots: newSlots()}
+	ctx, cancel := context.WithTimeout(ctx, versionBound)
+	defer cancel()
+	out, err := g.output(ctx, command{dir: "/", args: []string{"version"}})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -87,25 +84,21 @@ func recent(printed string) bool {
 
 // Run runs a git command in folder, which is in the repository's worktree, and
 // returns its output. It is the only place of the hub that runs git, for every
-// command alike: nothing that the repository names runs. It ends with ctx; the
-// caller sets the time limit. More than 16 MiB of output is ErrTooLarge.
+// command alike: git reads a configuration of the hub's own (see standIn), and nothing
+// that the repository names runs. It ends with ctx, and after 30 s. A command that took
+// too long in this worktree is refused for the next minute, with ErrHung. More than
+// 16 MiB of output is ErrTooLarge.
 func (g *Git) Run(ctx context.Context, r *Repository, folder string, args ...string) ([]byte, error) {
-	c, err := g.configuration(ctx, r)
+	s, err := g.standIn(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return g.run(ctx, r, folder, c, args...)
-}
-
-func (g *Git) run(ctx context.Context, r *Repository, folder string, c configuration, args ...string) ([]byte, error) {
-	return g.output(ctx, r.Worktree, folder, append(r.environment(), c.overrides()...), safeArgs(args)...)
+	defer s.remove()
+	return g.output(ctx, s.command(folder, args...))
 }
 
 // safeArgs adds the options that switch off features which no configuration can.
 func safeArgs(args []string) []string {
-	if len(args) == 0 {
-		return args
-	}
 	var own []string
 	switch args[0] {
 	case "status":
@@ -116,76 +109,81 @@ func safeArgs(args []string) []string {
 	return append([]string{"--no-pager", args[0]}, append(own, args[1:]...)...)
 }
 
-// environment names the repository, so that git neither searches for one nor
-// follows core.worktree or commondir.
-func (r *Repository) environment() []string {
-	return []string{"GIT_DIR=" + r.dir, "GIT_WORK_TREE=" + r.Worktree, "GIT_COMMON_DIR=" + r.common}
+// command is one run of git.
+type command struct {
+	worktree string // whose turn it waits for; empty for none
+	dir      string
+	env      []string // added to the minimal environment
+	args     []string
+	in       io.Reader
+	bound    time.Duration // callBound if zero
 }
 
-// place waits for the worktree's turn and then for a place.
-func (g *Git) place(ctx context.Context, worktree string) (leave func(), err error) {
-	g.mu.Lock()
-	t := g.turns[worktree]
-	if t == nil {
-		t = &turn{held: make(chan struct{}, 1)}
-		g.turns[worktree] = t
-	}
-	t.waiting++
-	g.mu.Unlock()
-	gone := func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if t.waiting--; t.waiting == 0 {
-			delete(g.turns, worktree)
-		}
-	}
-	select {
-	case t.held <- struct{}{}:
-	case <-ctx.Done():
-		gone()
-		return nil, ctx.Err()
-	}
-	select {
-	case g.running <- struct{}{}:
-		return func() { <-g.running; <-t.held; gone() }, nil
-	case <-ctx.Done():
-		<-t.held
-		gone()
-		return nil, ctx.Err()
-	}
-}
-
-// output runs git for a worktree, with the minimal environment and more.
-func (g *Git) output(ctx context.Context, worktree, dir string, more []string, args ...string) ([]byte, error) {
-	leave, err := g.place(ctx, worktree)
-	if err != nil {
-		return nil, fmt.Errorf("git %s: %w", args[0], err)
-	}
-	defer leave()
+// output runs git and returns its output.
+func (g *Git) output(ctx context.Context, c command) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, g.program, args...)
-	cmd.Dir = dir
-	cmd.Env = append(minimalEnvironment(), more...)
-	cmd.WaitDelay = time.Second
-	ownGroup(cmd)
 	out := &bounded{most: mostOutput, full: cancel}
-	said := &bounded{most: 4 << 10, full: func() {}}
-	cmd.Stdout, cmd.Stderr = out, said
-	err = cmd.Run()
-	switch {
-	case out.over:
-		return nil, fmt.Errorf("git %s: its output: %w", args[0], ErrTooLarge)
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
-	case err != nil:
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(said.kept.String()))
+	err := g.run(ctx, c, out)
+	if out.over {
+		return nil, fmt.Errorf("git %s: its output: %w", c.args[0], ErrTooLarge)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out.kept.Bytes(), nil
 }
 
-// minimalEnvironment holds nothing of the hub's own. A transport that git tries is
-// refused under any name, so a partial clone fetches nothing.
+// stream runs git and hands its output to take, which reads while git writes.
+func (g *Git) stream(ctx context.Context, c command, take func(io.Reader) error) error {
+	read, write := io.Pipe()
+	taken := make(chan error, 1)
+	go func() {
+		err := take(read)
+		_ = read.CloseWithError(err) // git's next write fails
+		taken <- err
+	}()
+	err := g.run(ctx, c, write)
+	_ = write.CloseWithError(err) // nil is the end of the output
+	return errors.Join(<-taken, err)
+}
+
+// run runs git once, with the minimal environment.
+func (g *Git) run(ctx context.Context, c command, out io.Writer) error {
+	if c.bound == 0 {
+		c.bound = callBound
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.bound)
+	defer cancel()
+	slot, err := g.slots.take(ctx, c)
+	if err != nil {
+		return fmt.Errorf("git %s: %w", c.args[0], err)
+	}
+	ctx = slot.ctx
+	cmd := exec.CommandContext(ctx, g.program, c.args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(minimalEnvironment(), c.env...)
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = grouped()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	said := &bounded{most: 4 << 10, full: func() {}}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, out, said
+	err = cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) { // git has ended, and a child of it holds the output
+		_ = cmd.Cancel() // it may have ended, too
+	}
+	cause := slot.leave()
+	switch {
+	case cause != nil:
+		return fmt.Errorf("git %s: %w", c.args[0], cause)
+	case err != nil:
+		return fmt.Errorf("git %s: %w: %s", c.args[0], err, strings.TrimSpace(said.kept.String()))
+	}
+	return nil
+}
+
+// minimalEnvironment holds nothing of the hub's own, and no GIT_ variable of it, such as
+// GIT_ATTR_SOURCE. A transport that git tries is refused under any name.
 func minimalEnvironment() []string {
 	return []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C",

@@ -5,10 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/gitstate"
 )
 
 // hostile are repositories that name a program to run. Each is made from one whose
@@ -22,7 +26,58 @@ func hostile() map[string]func(t *testing.T, dir, program string) string {
 		}
 	}
 	const filter = "[filter \"evil\"]\n clean = PROGRAM\n smudge = PROGRAM\n required = true\n"
+	attributes := func(name, text string) func(*testing.T, string, string) string {
+		return func(t *testing.T, dir, program string) string {
+			add(t, filepath.Join(dir, ".git/config"), "\n"+replace(filter, program))
+			put(t, filepath.Join(dir, name), text)
+			if name != ".git/info/attributes" {
+				plain(t, dir, "-c", "filter.evil.clean=cat", "-c", "filter.evil.required=false", "add", name)
+				plain(t, dir, "-c", "filter.evil.clean=cat", "commit", "-q", "-m", "attributes")
+			}
+			put(t, filepath.Join(dir, "README.md"), "# OURS!\n")
+			return dir
+		}
+	}
+	included := func(condition string) func(*testing.T, string, string) string {
+		return func(t *testing.T, dir, program string) string {
+			work := attributes(".gitattributes", "* filter=evil\n")(t, dir, "true")
+			put(t, filepath.Join(dir, ".git/config"), "[core]\n repositoryformatversion = 0\n bare = false\n[remote \"origin\"]\n url = https://host/x\n[includeIf \""+condition+"\"]\n path = evil\n")
+			put(t, filepath.Join(dir, ".git/evil"), replace(filter, program))
+			return work
+		}
+	}
 	return map[string]func(*testing.T, string, string) string{
+		"attributes after a byte order mark":     attributes(".gitattributes", "\xef\xbb\xbf* filter=evil\n"),
+		"attributes after a form feed":           attributes(".gitattributes", "*\t \rfilter=evil\n* filter=evil\f\n* filter=evil\n"),
+		"attributes after a comment of another":  attributes(".gitattributes", "\v# * -filter\n* filter=evil\n"),
+		"attributes with a carriage return":      attributes(".gitattributes", "* filter=evil\r\n"),
+		"attributes with a quoted pattern":       attributes(".gitattributes", "\"README\\056md\" filter=evil\n"),
+		"attributes by a macro":                  attributes(".gitattributes", "[attr]quiet filter=evil\n* quiet\n"),
+		"attributes behind a long line":          attributes(".gitattributes", "x "+strings.Repeat("a", 3000)+"\n* filter=evil\n"),
+		"attributes of this copy alone":          attributes(".git/info/attributes", "* filter=evil\n"),
+		"attributes by a macro of this copy":     attributes(".git/info/attributes", "[attr]quiet filter=evil\nREADME.md quiet\n"),
+		"a file included by the git directory":   included("gitdir:**/.git"),
+		"a file included by a folder's case":     included("gitdir/i:**/.GIT"),
+		"a file included on any branch":          included("onbranch:**"),
+		"a file included by a remote's address":  included("hasconfig:remote.*.url:https://host/**"),
+		"a file included by a new git directory": included("gitdir:**/.git/worktrees/**"),
+		"alias":                                  configure("[alias]\n status = !PROGRAM\n st = !PROGRAM\n[pager]\n status = PROGRAM\n diff = PROGRAM\n"),
+		"credential helper":                      configure("[credential]\n helper = !PROGRAM\n[credential \"https://host\"]\n helper = !PROGRAM\n[core]\n askPass = PROGRAM\n"),
+		"attr.tree":                              configure("[attr]\n tree = other\n" + filter),
+		"hooks in the configuration":             configure("[hook \"evil\"]\n event = post-index-change\n event = reference-transaction\n event = post-checkout\n command = PROGRAM\n"),
+		"hooks in another folder": func(t *testing.T, dir, program string) string {
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "hooks"), 0o755))
+			for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-commit"} {
+				require.NoError(t, os.Symlink(program, filepath.Join(dir, "hooks", hook)))
+			}
+			add(t, filepath.Join(dir, ".git/config"), "\n[core]\n hooksPath = hooks\n")
+			return dir
+		},
+		"objects of another repository, with refs": func(t *testing.T, dir, program string) string {
+			put(t, filepath.Join(dir, ".git/objects/info/alternates"), filepath.Join(repository(t), ".git/objects")+"\n")
+			add(t, filepath.Join(dir, ".git/config"), replace("\n[core]\n alternateRefsCommand = PROGRAM\n fsmonitor = PROGRAM\n", program))
+			return dir
+		},
 		"filter":                   configure(filter),
 		"filter process":           configure("[filter \"evil\"]\n process = PROGRAM\n required = true\n"),
 		"filter in an old section": configure("[filter.evil]\n clean = PROGRAM\n"),
@@ -115,44 +170,102 @@ func hostile() map[string]func(t *testing.T, dir, program string) string {
 // replace names the program in a configuration.
 func replace(text, program string) string { return strings.ReplaceAll(text, "PROGRAM", program) }
 
-func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
-	commands := [][]string{
-		{"status", "--porcelain"},
-		{"diff", "HEAD"},
-		{"worktree", "add", "-q", "--detach", "../another", "HEAD"},
-		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-a", "-m", "all"},
-		{"-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "other"},
+// calls are all calls of git that the hub makes.
+func calls(ctx context.Context, t *testing.T, g *gitstate.Git, work string) map[string]error {
+	r := find(t, work)
+	commit := plain(t, work, "rev-parse", "HEAD")
+	said := map[string]error{}
+	_, said["identify"] = g.Identify(ctx, work)
+	g.Standing(ctx, r)
+	_, said["status"] = g.Status(ctx, r, work, 10)
+	_, said["diff"] = g.DiffStat(ctx, r, work, "HEAD", 10)
+	_, said["names"] = g.Run(ctx, r, work, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	content, err := g.Committed(ctx, r, "README.md", 1<<10)
+	if said["committed"] = err; err == nil {
+		require.Equal(t, "# Ours\n", string(content))
 	}
-	g := newGit(t)
+	made := filepath.Join(t.TempDir(), "made")
+	if g.AddWorktree(ctx, r, made, commit) == nil { // it may refuse
+		if again, err := gitstate.Find(made); err == nil { // a second git directory
+			_, said["status of the worktree"] = g.Status(ctx, again, made, 10)
+			_, said["diff of the worktree"] = g.DiffStat(ctx, again, made, "HEAD", 10)
+		}
+		said["remove the worktree"] = g.RemoveWorktree(ctx, r, made)
+	}
+	entries, err := g.Tree(ctx, r, commit)
+	if said["tree"] = err; err == nil {
+		root, err := os.OpenRoot(t.TempDir())
+		require.NoError(t, err)
+		defer root.Close()
+		_ = g.WriteFiles(ctx, r, root, entries) // it may refuse
+	}
+	for _, args := range [][]string{ // the hub gives none of these
+		{"worktree", "add", "-q", "--detach", "../another", "HEAD"}, {"checkout", "-q", "-f", "HEAD"},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-a", "-m", "all"},
+		{"fetch", "-q", "--all"}, {"gc", "--auto"},
+	} {
+		_, _ = g.Run(ctx, r, work, args...)
+	}
+	return said
+}
+
+// Nothing runs of what this git knows. What a later one may run is shown in the
+// environment, arguments and configuration of each call: they are the hub's own.
+func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
+	require.GreaterOrEqual(t, len(hostile()), 40)
+	real, err := exec.LookPath("git")
+	require.NoError(t, err)
 	for name, make := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			seen := filepath.Join(t.TempDir(), "seen")
+			g, err := gitstate.New(t.Context(), fakeGit(t, "{ env; echo \"argv=$*\"; "+
+				"[ -f \"$GIT_DIR/config\" ] && sed 's/^/line=/' \"$GIT_DIR/config\"; } >> "+seen+"\nexec "+real+" \"$@\"\n"))
+			require.NoError(t, err)
 			tr := newTrap(t)
-			dir := mergeable(t)
-			work := make(t, dir, tr.program)
+			work := make(t, mergeable(t), tr.program)
 			require.Empty(t, tr.sprung(t), "the trap is set, not sprung")
 			ctx, cancel := context.WithTimeout(t.Context(), bound)
 			defer cancel()
-
-			id, err := g.Identify(ctx, work)
-			require.NoError(t, err)
-			require.NotEmpty(t, id.Commit)
-			r := find(t, work)
-			_, statusErr := g.Status(ctx, r, work, 10)
-			_, diffErr := g.DiffStat(ctx, r, work, "HEAD", 10)
-			committed, committedErr := g.Committed(ctx, r, "README.md", 1<<10)
-			_ = g.AddWorktree(ctx, r, filepath.Join(t.TempDir(), "made"), id.Commit) // it may refuse
-			for _, args := range commands {
-				_, _ = g.Run(ctx, r, work, args...) // that it may fail is not this test's matter
+			refused := strings.HasPrefix(name, "objects of another")
+			for call, err := range calls(ctx, t, g, work) {
+				if !refused && !strings.HasPrefix(name, "partial clone") { // missing objects cannot be told
+					require.NoError(t, err, call)
+				}
 			}
 			require.Empty(t, tr.sprung(t), "a program of the repository ran")
-			if !strings.HasPrefix(name, "partial clone") { // missing objects cannot be told
-				require.NoError(t, statusErr)
-				require.NoError(t, diffErr)
-				require.NoError(t, committedErr)
-				require.Equal(t, "# Ours\n", string(committed))
+			if refused {
+				require.NoFileExists(t, seen)
+				return
 			}
+			requireOwn(t, seen)
 		})
+	}
+}
+
+// requireOwn looks at what git was given.
+func requireOwn(t *testing.T, seen string) {
+	t.Helper()
+	text, err := os.ReadFile(seen)
+	require.NoError(t, err)
+	settings := regexp.MustCompile(`^(\[(core|extensions|index|protocol|submodule|diff|gc|maintenance)\]|` +
+		`bare = false|hooksPath = /dev/null|fsmonitor = false|untrackedCache = false|attributesFile = /dev/null|excludesFile = /dev/null|` +
+		`allow = never|recurse = false|ignoreSubmodules = all|auto = 0|auto = false|` +
+		`(repositoryformatversion|filemode|sparsecheckout) = (0|1|true|false))$`)
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch key {
+		case "GIT_DIR":
+			require.Regexp(t, "^(/nonexistent|"+os.TempDir()+"/abide-git-[0-9]+)$", value)
+		case "line":
+			require.Regexp(t, settings, strings.TrimSpace(value))
+		case "argv":
+			require.NotContains(t, value, "attr-source")
+			require.NotContains(t, value, "--source=")
+		default:
+			require.NotContains(t, []string{"GIT_ATTR_SOURCE", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG", "GIT_COMMON_DIR",
+				"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_NAMESPACE"}, key)
+		}
 	}
 }
 
@@ -170,15 +283,21 @@ func mergeable(t *testing.T) string {
 
 // The traps are real ones: git as a person runs it springs them.
 func TestGitAsAPersonRunsItRunsWhatTheRepositoryNames(t *testing.T) {
+	later := []string{"attr.tree", "hooks in the configuration"} // of a later git
 	for name, make := range hostile() {
+		if slices.Contains(later, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := newTrap(t)
 			work := make(t, mergeable(t), tr.program)
-			for _, args := range [][]string{{"status"}, {"diff", "HEAD"}, {"commit", "-a"}, {"commit", "-q", "-a", "-m", "all"}, {"merge", "other"}} {
+			for _, args := range [][]string{{"status"}, {"diff", "HEAD"}, {"commit", "-a"}, {"commit", "-q", "-a", "-m", "all"}, {"merge", "other"}, {"st"},
+				{"worktree", "add", filepath.Join(t.TempDir(), "made"), "HEAD"}, {"credential", "fill"}} {
 				ctx, cancel := context.WithTimeout(t.Context(), bound)
 				cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-p"}, args...)...)
 				cmd.Dir = work
+				cmd.Stdin = strings.NewReader("protocol=https\nhost=host\n\n")
 				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "VISUAL=false"}
 				_ = cmd.Run() // its outcome does not matter
 				cancel()

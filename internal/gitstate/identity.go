@@ -41,13 +41,19 @@ func (g *Git) Identify(ctx context.Context, folder string) (Identity, error) {
 		return id, nil
 	}
 	id.Worktree = r.Worktree
-	head, c, err := g.standing(ctx, r)
-	id.Head = head
-	if err != nil || g == nil {
+	if g == nil {
+		id.Head, _ = r.Head()
 		return id, nil
 	}
-	id.Remote = c.remote()
-	id.Root = g.root(ctx, r, c, id.Commit)
+	s, err := g.standIn(ctx, r)
+	if err != nil {
+		id.Head, _ = r.Head()
+		return id, nil
+	}
+	defer s.remove()
+	id.Head = g.headOf(ctx, s)
+	id.Remote = s.remote()
+	id.Root = g.root(ctx, s, id.Commit)
 	return id, nil
 }
 
@@ -55,23 +61,23 @@ func (g *Git) Identify(ctx context.Context, folder string) (Identity, error) {
 // and password. A field is empty if git does not answer in time. A nil Git reads files
 // only. Unlike Identify it does not walk the history.
 func (g *Git) Standing(ctx context.Context, r *Repository) (head Head, remote string) {
-	head, c, err := g.standing(ctx, r)
-	if err != nil {
-		return head, ""
+	if g != nil {
+		if s, err := g.standIn(ctx, r); err == nil {
+			defer s.remove()
+			return g.headOf(ctx, s), s.remote()
+		}
 	}
-	return head, c.remote()
+	head, _ = r.Head()
+	return head, ""
 }
 
-func (g *Git) standing(ctx context.Context, r *Repository) (Head, configuration, error) {
-	head, err := r.Head()
-	if err != nil || g == nil {
-		return head, configuration{}, err
-	}
-	c, err := g.configuration(ctx, r)
+// headOf reads files, and asks git where they do not say the commit.
+func (g *Git) headOf(ctx context.Context, s *standIn) Head {
+	head, err := s.repository.Head()
 	if err == nil && head.Commit == "" { // no commit yet, or refs that are not files
-		head = g.askHead(ctx, r, c, head)
+		return g.askHead(ctx, s, head)
 	}
-	return head, c, err
+	return head
 }
 
 func statFolder(folder string) (Identity, error) {
@@ -90,11 +96,12 @@ func statFolder(folder string) (Identity, error) {
 }
 
 // askHead asks git where the repository stands.
-func (g *Git) askHead(ctx context.Context, r *Repository, c configuration, known Head) Head {
-	if out, err := g.run(ctx, r, r.Worktree, c, "rev-parse", "--verify", "--quiet", "HEAD"); err == nil {
+func (g *Git) askHead(ctx context.Context, s *standIn, known Head) Head {
+	folder := s.repository.Worktree
+	if out, err := g.output(ctx, s.command(folder, "rev-parse", "--verify", "--quiet", "HEAD")); err == nil {
 		known.Commit = strings.TrimSpace(string(out))
 	}
-	if out, err := g.run(ctx, r, r.Worktree, c, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+	if out, err := g.output(ctx, s.command(folder, "symbolic-ref", "--quiet", "--short", "HEAD")); err == nil {
 		known.Branch = strings.TrimSpace(string(out))
 	}
 	return known
@@ -102,11 +109,11 @@ func (g *Git) askHead(ctx context.Context, r *Repository, c configuration, known
 
 // root walks to the first commit. A shallow clone's first commit is the first one
 // cloned, which identifies nothing.
-func (g *Git) root(ctx context.Context, r *Repository, c configuration, commit string) string {
-	if _, err := os.Lstat(filepath.Join(r.common, "shallow")); commit == "" || !errors.Is(err, os.ErrNotExist) {
+func (g *Git) root(ctx context.Context, s *standIn, commit string) string {
+	if _, err := os.Lstat(filepath.Join(s.repository.common, "shallow")); commit == "" || !errors.Is(err, os.ErrNotExist) {
 		return ""
 	}
-	out, err := g.run(ctx, r, r.Worktree, c, "rev-list", "--max-parents=0", commit, "--")
+	out, err := g.output(ctx, s.command(s.repository.Worktree, "rev-list", "--max-parents=0", commit, "--"))
 	if err != nil {
 		return ""
 	}

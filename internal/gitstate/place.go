@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// mostConfig bounds a configuration in which core.worktree is looked for, and
-	// info/attributes.
-	mostConfig = 256 << 10
+	// mostConfig bounds a configuration.
+	mostConfig = 1 << 20
 	// mostListed bounds the entries of a git directory that are looked at.
 	mostListed = 10_000
 )
@@ -106,16 +105,31 @@ func coreWorktree(dir, name string) (found string) {
 }
 
 // contained refuses a repository in which a link leads out, where git would follow it,
-// and one with a named pipe, where git would wait.
+// one with a named pipe, where git would wait, and one whose objects are another's
+// (git clone --shared).
 func (r *Repository) contained() error {
 	if _, err := r.Head(); err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	for _, dir := range []string{r.dir, r.common} {
-		for _, below := range []string{"", "info", "refs", "objects", "objects/info"} {
-			if err := r.listed(filepath.Join(dir, below)); err != nil {
-				return err
-			}
+		if err := r.listed(dir); err != nil {
+			return err
+		}
+	}
+	for _, below := range []string{"info", "refs", "reftable", "objects", "objects/info", "objects/info/commit-graphs", "objects/pack", "objects/pack/multi-pack-index.d"} {
+		if err := r.listed(filepath.Join(r.common, below)); err != nil {
+			return err
+		}
+	}
+	for i := range 256 {
+		if err := r.listed(filepath.Join(r.common, "objects", fmt.Sprintf("%02x", i))); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"alternates", "http-alternates"} {
+		info, err := os.Lstat(filepath.Join(r.common, "objects/info", name))
+		if err == nil && info.Size() > 0 {
+			return fmt.Errorf("%w: objects/info/%s names another repository's objects", ErrRefused, name)
 		}
 	}
 	for _, name := range []string{".gitignore", ".gitattributes"} {

@@ -2,6 +2,8 @@ package gitstate_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -170,7 +172,6 @@ func TestAttributesElsewhereAreNotToldByAWorktree(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 }
 
-// A pipe below is not looked for: git waits for it, in one place of the hub's.
 func TestAWorktreeInWhichGitHangsTakesOnePlace(t *testing.T) {
 	hung := filepath.Join(t.TempDir(), "hung")
 	require.NoError(t, os.Mkdir(hung, 0o755))
@@ -204,4 +205,81 @@ func TestAWorktreeInWhichGitHangsTakesOnePlace(t *testing.T) {
 	text, err := os.ReadFile(began)
 	require.NoError(t, err)
 	require.Equal(t, "x\n", string(text), "the others waited")
+}
+
+func TestGitThatHangsDelaysOthersByNoMoreThanASecond(t *testing.T) {
+	g := newGit(t)
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	defer cancel()
+	ended := make(chan error)
+	const hanging = 12
+	for range hanging {
+		hung := repository(t)
+		put(t, filepath.Join(hung, "below/a"), "a")
+		require.NoError(t, syscall.Mkfifo(filepath.Join(hung, "below/.gitignore"), 0o600))
+		r := find(t, hung)
+		go func() {
+			short, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			_, err := g.Status(short, r, hung, 1)
+			_, again := g.Status(ctx, r, hung, 1)
+			_, names := g.Run(ctx, r, hung, "rev-parse", "HEAD")
+			ended <- errors.Join(names, is(err, context.DeadlineExceeded), is(again, gitstate.ErrHung))
+		}()
+	}
+	other := find(t, repository(t))
+	for range 5 {
+		_, err := g.Status(ctx, other, other.Worktree, 1)
+		require.NoError(t, err)
+	}
+	for range hanging {
+		require.NoError(t, <-ended)
+	}
+}
+
+// is returns an error that is not the wanted one.
+func is(err, want error) error {
+	if errors.Is(err, want) {
+		return nil
+	}
+	return fmt.Errorf("%v is not %w", err, want)
+}
+
+func TestAGitWhoseVersionHangsDoesNotKeepTheHub(t *testing.T) {
+	asleep := filepath.Join(t.TempDir(), "git")
+	require.NoError(t, os.WriteFile(asleep, []byte("#!/bin/sh\nsleep 600\n"), 0o755))
+	began := time.Now()
+	_, err := gitstate.New(t.Context(), asleep)
+	require.ErrorIs(t, err, gitstate.ErrUnavailable)
+	require.Less(t, time.Since(began), bound)
+}
+
+func TestTheObjectsOfAnotherRepositoryAreNotRead(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, work, other string){
+		"alternates": func(t *testing.T, work, other string) {
+			put(t, filepath.Join(work, ".git/objects/info/alternates"), filepath.Join(other, ".git/objects")+"\n")
+		},
+		"a linked pack": func(t *testing.T, work, other string) {
+			plain(t, other, "repack", "-q", "-a", "-d")
+			packs, err := filepath.Glob(filepath.Join(other, ".git/objects/pack/*"))
+			require.NoError(t, err)
+			for _, pack := range packs {
+				require.NoError(t, os.Symlink(pack, filepath.Join(work, ".git/objects/pack", filepath.Base(pack))))
+			}
+		},
+		"a linked object": func(t *testing.T, work, other string) {
+			blob := plain(t, other, "rev-parse", "HEAD:secret")
+			require.NoError(t, os.MkdirAll(filepath.Join(work, ".git/objects", blob[:2]), 0o755))
+			require.NoError(t, os.Symlink(filepath.Join(other, ".git/objects", blob[:2], blob[2:]), filepath.Join(work, ".git/objects", blob[:2], blob[2:])))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other, work := repository(t), repository(t)
+			commit(t, other, "secret", "hunter2")
+			blob := plain(t, other, "rev-parse", "HEAD:secret")
+			spoil(t, work, other)
+			_, err := newGit(t).Run(t.Context(), find(t, work), work, "cat-file", "blob", blob)
+			require.ErrorIs(t, err, gitstate.ErrRefused)
+		})
+	}
 }

@@ -58,6 +58,20 @@ func Find(folder string) (*Repository, error) {
 	}
 }
 
+// Own are the directories of the git that folder is in: what is at .git, and the
+// directories of a linked worktree or submodule. Empty where there is no .git.
+func Own(folder string) []string {
+	r, err := Find(folder)
+	if err != nil {
+		at := filepath.Join(folder, ".git") // one that cannot be read, or is none yet
+		if _, err := os.Lstat(at); err != nil {
+			return nil
+		}
+		return []string{at}
+	}
+	return []string{filepath.Join(r.Worktree, ".git"), r.dir, r.common}
+}
+
 // open returns the repository whose .git is in worktree.
 func open(worktree string) (*Repository, error) {
 	dir := filepath.Join(worktree, ".git")

@@ -45,6 +45,7 @@ func TestAWorktreeThatNeedsMoreThanGitIsRefused(t *testing.T) {
 	g := newGit(t)
 	for name, make := range map[string]func(t *testing.T, dir string){
 		"a filter": func(t *testing.T, dir string) {
+			commit(t, dir, "a.psd", "x")
 			commit(t, dir, ".gitattributes", "# filter=none\n*.bin -filter\n*.psd filter=lfs diff=lfs -text\n")
 		},
 		"a filter below": func(t *testing.T, dir string) {
@@ -52,6 +53,10 @@ func TestAWorktreeThatNeedsMoreThanGitIsRefused(t *testing.T) {
 		},
 		"a filter of this copy alone": func(t *testing.T, dir string) {
 			put(t, filepath.Join(dir, ".git/info/attributes"), "* filter=crypt\n")
+		},
+		"an encoding": func(t *testing.T, dir string) {
+			commit(t, dir, ".gitattributes", "*.txt working-tree-encoding=UTF-16\n")
+			commit(t, dir, "a.txt", "\xff\xfea\x00")
 		},
 		"a submodule": func(t *testing.T, dir string) {
 			plain(t, dir, "-c", "protocol.file.allow=always", "submodule", "add", "-q", repository(t), "inner")
@@ -69,4 +74,38 @@ func TestAWorktreeThatNeedsMoreThanGitIsRefused(t *testing.T) {
 	}
 	dir := repository(t)
 	require.Error(t, g.AddWorktree(t.Context(), find(t, dir), filepath.Join(t.TempDir(), "made"), "--upload-pack=x"))
+}
+
+func TestFilesAreWrittenBelowTheirFolderAlone(t *testing.T) {
+	g, dir := newGit(t), repository(t)
+	commit(t, dir, "deep/er/a", "text")
+	require.NoError(t, os.Symlink("../../outside", filepath.Join(dir, "deep/out")))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "deep/er/a"), 0o755))
+	plain(t, dir, "add", ".")
+	plain(t, dir, "commit", "-q", "-m", "link")
+	r := find(t, dir)
+	good, err := g.Tree(t.Context(), r, plain(t, dir, "rev-parse", "HEAD"))
+	require.NoError(t, err)
+	to := t.TempDir()
+	root, err := os.OpenRoot(to)
+	require.NoError(t, err)
+	defer root.Close()
+	require.NoError(t, g.WriteFiles(t.Context(), r, root, good))
+	info, err := os.Stat(filepath.Join(to, "deep/er/a"))
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&0o100)
+	at, err := os.Readlink(filepath.Join(to, "deep/out"))
+	require.NoError(t, err)
+	require.Equal(t, "../../outside", at)
+	require.ErrorIs(t, g.WriteFiles(t.Context(), r, root, good), os.ErrExist, "a file that is there stays")
+
+	blob := good[0].Object
+	for _, path := range []string{"../a", "/a", "a//b", "./a", ".git/config", "x/.GIT/config", ".git./a", ".git /a", "git~1/a", ".g\u200cit/a", ".git::$INDEX_ALLOCATION/a", ""} {
+		err := g.WriteFiles(t.Context(), r, root, []gitstate.Entry{{Mode: "100644", Object: blob, Path: path}})
+		require.ErrorIs(t, err, gitstate.ErrUnsuited, path)
+	}
+	through := []gitstate.Entry{{Mode: "120000", Object: blob, Path: "way"}, {Mode: "100644", Object: blob, Path: "way/a"}}
+	require.ErrorIs(t, g.WriteFiles(t.Context(), r, root, through), os.ErrExist, "a link in the place of a folder")
+	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(to, "led")))
+	require.Error(t, g.WriteFiles(t.Context(), r, root, []gitstate.Entry{{Mode: "100644", Object: blob, Path: "led/a"}}), "a link that was there")
 }

@@ -203,7 +203,8 @@ func (f *Files) admit(opened *os.File, root, rel string) error {
 	if at != root && !strings.HasPrefix(at, strings.TrimSuffix(root, "/")+"/") {
 		return notFound(rel, errors.New("it is not in the folder: a link stands in the folder's place"))
 	}
-	if ownfiles.InGit(at) || f.own.Holds(info, at) {
+	hardLinked := !info.IsDir() && ownfiles.LinkCount(info) > 1 && ownfiles.Set(gitstate.Own(root)).Contains(info)
+	if ownfiles.InGit(at) || hardLinked || f.own.Holds(info, at) {
 		return notFound(rel, errors.New("it is private"))
 	}
 	return nil

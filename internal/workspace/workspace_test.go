@@ -62,12 +62,13 @@ func TestNothingOutsideOfTheWorkspaceIsListedOrRead(t *testing.T) {
 	require.NoError(t, os.Symlink("in/a.txt", filepath.Join(root, "within")))
 	require.NoError(t, os.Symlink(".git", filepath.Join(root, "alias")))
 	require.NoError(t, os.Link(own, filepath.Join(root, "linked")))
+	require.NoError(t, os.Link(filepath.Join(root, ".git/config"), filepath.Join(root, "of git")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
 	f := newFiles(t, filepath.Join(root, "hub"))
 
 	for _, path := range []string{
 		secret, "../secret", "in/../../secret", "absolute", "relative", "up/secret", "up", ".git/config", ".git", "alias/config",
-		"hub/devices.json", "hub", "linked", "in", "pipe", "gone", "a\x00b", "in/a.txt/b", strings.Repeat("x", 5000),
+		"hub/devices.json", "hub", "linked", "of git", "in", "pipe", "gone", "a\x00b", "in/a.txt/b", strings.Repeat("x", 5000),
 	} {
 		_, _, err := f.Open(root, path)
 		require.ErrorIs(t, err, workspace.ErrNotFound, "%q", path)
@@ -81,7 +82,7 @@ func TestNothingOutsideOfTheWorkspaceIsListedOrRead(t *testing.T) {
 	require.NoError(t, opened.Close())
 	list, err := f.List(root, "")
 	require.NoError(t, err)
-	require.Equal(t, []string{"in", "absolute", "alias", "linked", "pipe", "relative", "up", "within"}, namesOf(list))
+	require.Equal(t, []string{"in", "absolute", "alias", "linked", "of git", "pipe", "relative", "up", "within"}, namesOf(list))
 	paths, err := f.Complete(t.Context(), root, "", 50)
 	require.NoError(t, err)
 	require.NotContains(t, strings.Join(paths, " "), "hub")

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/session/event"
 )
@@ -193,8 +194,7 @@ func (f *files) admitWrite(file *os.File, rel, path string) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", path, err)
 	}
-	git := ownfiles.Set{filepath.Join(f.workspace, ".git")}
-	if ownfiles.InGit(at) || !info.IsDir() && ownfiles.LinkCount(info) > 1 && len(git.Infos()) > 0 && git.Contains(info) {
+	if ownfiles.InGit(at) || !info.IsDir() && ownfiles.LinkCount(info) > 1 && ownfiles.Set(gitstate.Own(f.workspace)).Contains(info) {
 		return inGitError(path)
 	}
 	return nil

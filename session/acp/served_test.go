@@ -160,6 +160,23 @@ func TestFault49FilesOutsideTheWorkspaceAreRefusedAndReported(t *testing.T) {
 	require.Empty(t, of[event.FileWrite](s))
 }
 
+func TestAHardLinkToARepositoryAboveTheWorkspaceIsNotWritten(t *testing.T) {
+	cfg := config(t, "asks")
+	cfg.Files = true
+	git, linked := filepath.Join(cfg.Workspace, ".git"), filepath.Join(cfg.Workspace, "below", "linked")
+	require.NoError(t, os.Mkdir(git, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Dir(linked), 0o700))
+	require.NoError(t, os.Link(filepath.Join(git, "HEAD"), linked))
+	cfg.Workspace = filepath.Dir(linked)
+	replies, _, _ := asked(t, cfg, writeFile(linked, "changed"))
+	require.NotNil(t, replies[0].Error)
+	require.Contains(t, replies[0].Error.Message, "only git writes")
+	text, err := os.ReadFile(linked)
+	require.NoError(t, err)
+	require.Equal(t, "ref: refs/heads/main\n", string(text))
+}
+
 // Fault 81.
 func TestFault81TheHubsOwnFilesAndGitsAreRefusedByWhateverNameAndReported(t *testing.T) {
 	cfg := config(t, "asks")
