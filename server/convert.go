@@ -8,6 +8,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 )
 
 // maxObservers limits the observers in a state. With a thousand observers, each
@@ -95,7 +96,7 @@ func resolvedFrame(requestID, sessionID string, o event.PermissionOutcome) *wire
 }
 
 // infoFor returns one line of the session list for the holder of a grant.
-func (s *Server) infoFor(g auth.Grant, i session.Info) wire.SessionInfo {
+func (s *Server) infoFor(g auth.Grant, i list.Info) wire.SessionInfo {
 	line := wire.SessionInfo{
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
 		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),

@@ -6,7 +6,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
 )
 
 // listNews is how much of the session list and of new grants one client has
@@ -78,12 +78,12 @@ func (c *SessionWSClient) sendGrants(told []wire.Grant) []wire.Grant {
 }
 
 // lines returns the lines of these sessions, except those that are sent anyway.
-func (c *SessionWSClient) lines(ids []string, sent []session.Info) []session.Info {
+func (c *SessionWSClient) lines(ids []string, sent []list.Info) []list.Info {
 	already := make(map[string]bool, len(sent))
 	for _, info := range sent {
 		already[info.SessionID] = true
 	}
-	var lines []session.Info
+	var lines []list.Info
 	for _, id := range ids {
 		if already[id] {
 			continue

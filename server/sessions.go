@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -34,7 +35,7 @@ func listRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	options := session.ListOptions{
+	options := list.Options{
 		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
 		Limit: defaultSessions, Cursor: q.Get("cursor"),
 	}

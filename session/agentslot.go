@@ -284,7 +284,7 @@ func (a *agentSlot) takeExit(exit event.AgentExit) error {
 // noNews marks the events written since before as housekeeping: they do not make
 // the session unread and do not move it up in the list.
 func (a *agentSlot) noNews(before event.Seq, updated time.Time) {
-	a.hub.reads.carry(a.id, a.log.Epoch(), before, a.log.Marks().Visible)
+	a.hub.reads.Carry(a.id, a.log.Epoch(), before, a.log.Marks().Visible)
 	a.log.TakeBackUpdated(updated)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 )
 
 // How often a session polls for changes that raise no signal.
@@ -21,7 +22,7 @@ type hub struct {
 	pool     *agentPool
 	rules    *ruleBook
 	mayRule  func(by event.Actor, sessionID string) bool
-	reads    *ReadMarks
+	reads    *list.ReadMarks
 	inspect  InspectWorkspace
 	numbers  *resumeNumbers
 	uploads  *uploadDays

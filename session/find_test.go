@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -61,7 +62,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	}
 	most := max(1, runtime.GOMAXPROCS(0)/2)
 	require.Eventually(t, func() bool { return reading(t) == most }, patience, tick, "the first searches must begin")
-	page, err := h.manager.List(session.ListOptions{})
+	page, err := h.manager.List(list.Options{})
 	require.NoError(t, err)
 	require.Len(t, page.Sessions, 1)
 	prompt(t, h.create(), "p1")

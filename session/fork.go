@@ -79,7 +79,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 			m.Forks = append(slices.Clone(m.Forks), store.Forked{SessionID: made.ID(), Seq: r.Seq})
 		}
 	})
-	m.news.touch(id)
+	m.changes.Touch(id)
 	return made, nil
 }
 

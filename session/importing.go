@@ -77,7 +77,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 	if len(source.comments) > 0 {
 		err = b.comments.change(func([]Comment) ([]Comment, error) { return source.comments, nil })
 	}
-	m.news.touch(id)
+	m.changes.Touch(id)
 	m.logger.Info("session imported", "session", id)
 	return b, true, err
 }

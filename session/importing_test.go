@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -90,7 +91,7 @@ func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
 		_, _, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
 		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
-	page, err := other.manager.List(session.ListOptions{})
+	page, err := other.manager.List(list.Options{})
 	require.NoError(t, err)
 	require.Empty(t, page.Sessions)
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -79,7 +80,7 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 	shelf := shelve(t, h.dir, sessions)
 	h.open(func(_ *session.Options, o *store.Options) { o.FS = shelf })
 	t.Cleanup(h.close)
-	list := func(o session.ListOptions) session.ListPage {
+	listed := func(o list.Options) list.Page {
 		page, err := h.manager.List(o)
 		require.NoError(t, err)
 		return page
@@ -87,7 +88,7 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 	seen, cursor := map[string]bool{}, ""
 	last := time.Now().Add(time.Hour)
 	for {
-		page := list(session.ListOptions{Limit: 500, Cursor: cursor})
+		page := listed(list.Options{Limit: 500, Cursor: cursor})
 		for _, info := range page.Sessions {
 			require.False(t, seen[info.SessionID], "twice in the list")
 			require.False(t, info.UpdatedAt.After(last), "not newest first")
@@ -98,10 +99,10 @@ func TestTenThousandSessionsAreListedAndFoundWithoutTheirLogs(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, sessions)
-	require.Len(t, list(session.ListOptions{Query: "TASK n4321"}).Sessions, 1, "by its name")
-	require.Len(t, list(session.ListOptions{Query: "/p42", Limit: 500}).Sessions, sessions/100, "by its project")
-	require.Len(t, list(session.ListOptions{Project: "/projects/p7", Limit: 500}).Sessions, sessions/100)
-	require.Empty(t, list(session.ListOptions{Query: "nowhere"}).Sessions)
+	require.Len(t, listed(list.Options{Query: "TASK n4321"}).Sessions, 1, "by its name")
+	require.Len(t, listed(list.Options{Query: "/p42", Limit: 500}).Sessions, sessions/100, "by its project")
+	require.Len(t, listed(list.Options{Project: "/projects/p7", Limit: 500}).Sessions, sessions/100)
+	require.Empty(t, listed(list.Options{Query: "nowhere"}).Sessions)
 	h.manager.Problems()
 	require.Zero(t, shelf.opened.Load(), "opened files")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -59,8 +60,8 @@ type Manager struct {
 	git      *gitstate.Git
 	settings atomic.Pointer[Settings]
 	pool     *agentPool
-	news     *news
-	reads    *ReadMarks
+	changes  *list.ChangeFeed
+	reads    *list.ReadMarks
 	logger   *slog.Logger
 	failing  func(step string) error
 
@@ -102,8 +103,8 @@ func NewManager(o Options) (*Manager, error) {
 		store:   o.Store,
 		git:     o.Git,
 		pool:    newAgentPool(0),
-		news:    newNews(),
-		reads:   openReadMarks(o.Store.Dir(), o.Logger),
+		changes: list.NewChangeFeed(),
+		reads:   list.OpenReadMarks(o.Store.Dir(), o.Logger),
 		logger:  o.Logger,
 		failing: o.QueueFailpoint,
 		ctx:     ctx,
@@ -117,7 +118,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
-		touched: m.news.touch, logger: o.Logger,
+		touched: m.changes.Touch, logger: o.Logger,
 	}
 	err = m.Configure(Settings{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
@@ -128,7 +129,7 @@ func NewManager(o Options) (*Manager, error) {
 		return nil, err
 	}
 	m.helpers.Go(m.wakeSessions)
-	m.helpers.Go(func() { m.reads.keep(ctx) })
+	m.helpers.Go(func() { m.reads.Run(ctx) })
 	m.helpers.Go(func() { m.sweepUploads(o.SweepEvery) })
 	return m, nil
 }
@@ -179,12 +180,12 @@ func (m *Manager) wakeSessions() {
 }
 
 // List returns a page of the sessions, newest first. It opens no session.
-func (m *Manager) List(o ListOptions) (ListPage, error) {
-	return o.page(m.store.Newest, m.listed)
+func (m *Manager) List(o list.Options) (list.Page, error) {
+	return o.Page(m.store.Newest, m.listed)
 }
 
 // Info returns the line of one session in the list, also if it cannot be opened.
-func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
+func (m *Manager) Info(ctx context.Context, id string) (list.Info, error) {
 	b, err := m.Session(ctx, id)
 	var failed *ProblemError
 	if errors.As(err, &failed) {
@@ -193,23 +194,23 @@ func (m *Manager) Info(ctx context.Context, id string) (Info, error) {
 		}
 	}
 	if err != nil {
-		return Info{}, err
+		return list.Info{}, err
 	}
 	return b.Info(), nil
 }
 
 // Info returns the session's line of the list.
-func (b *BackgroundSession) Info() Info { return infoOf(b.log.Metadata()) }
+func (b *BackgroundSession) Info() list.Info { return list.InfoOf(b.log.Metadata()) }
 
 // Changed returns a channel that is closed when the session list changes. Take it
 // before ChangesSince, or a change in between is missed.
-func (m *Manager) Changed() <-chan struct{} { return m.news.bell.Listen() }
+func (m *Manager) Changed() <-chan struct{} { return m.changes.Changed() }
 
 // ChangesSince returns the sessions that changed or were added after version v, and
 // the ids of those that were deleted. Version 0 is the start of the manager. Of
 // several changes of a session it returns the last. now is the v of the next call.
-func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uint64) {
-	ids, gone, now := m.news.since(v)
+func (m *Manager) ChangesSince(v uint64) (changed []list.Info, gone []string, now uint64) {
+	ids, gone, now := m.changes.Since(v)
 	for _, id := range ids {
 		meta, listed := m.store.Listed(id)
 		if !listed {
@@ -221,7 +222,7 @@ func (m *Manager) ChangesSince(v uint64) (changed []Info, gone []string, now uin
 }
 
 // Reads returns people's read marks.
-func (m *Manager) Reads() *ReadMarks { return m.reads }
+func (m *Manager) Reads() *list.ReadMarks { return m.reads }
 
 // Patch changes a session's name and its archived and pinned labels. Nil fields do
 // not change.
@@ -252,7 +253,7 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		// The labels are on the device, and the log retries the metadata.
 		m.logger.Warn("metadata is not on the device yet", "session", id, "err", err)
 	}
-	m.news.touch(id)
+	m.changes.Touch(id)
 	return nil
 }
 
@@ -277,8 +278,8 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("delete session: %w", logError(err))
 	}
-	m.reads.forget(id)
-	m.news.remove(id)
+	m.reads.Forget(id)
+	m.changes.Remove(id)
 	return nil
 }
 
@@ -290,8 +291,8 @@ func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	m.mu.Lock()
 	delete(m.broken, id)
 	m.mu.Unlock()
-	m.reads.forget(id)
-	m.news.remove(id)
+	m.reads.Forget(id)
+	m.changes.Remove(id)
 	return nil
 }
 
@@ -314,7 +315,7 @@ func (m *Manager) Close(ctx context.Context) error {
 		all = append(all, <-errs)
 	}
 	// Save the read marks after the agents' exits.
-	if err := m.reads.save(); err != nil {
+	if err := m.reads.Save(); err != nil {
 		m.logger.Warn("read marks could not be saved", "err", err)
 	}
 	return errors.Join(all...)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -79,7 +80,7 @@ func TestTheListIsNewestFirstInPagesAndFilters(t *testing.T) {
 	yes := true
 	require.NoError(t, h.manager.Update(ctxOf(t), ids[0], session.Patch{Archived: &yes}))
 	require.NoError(t, h.manager.Update(ctxOf(t), ids[1], session.Patch{Pinned: &yes}))
-	list := func(o session.ListOptions) []string {
+	listed := func(o list.Options) []string {
 		t.Helper()
 		var names []string
 		for {
@@ -94,16 +95,16 @@ func TestTheListIsNewestFirstInPagesAndFilters(t *testing.T) {
 		}
 	}
 	all := []string{"echo", "delta", "charlie", "bravo"}
-	require.Equal(t, all, list(session.ListOptions{}))
-	require.Equal(t, all, list(session.ListOptions{Limit: 1}))
-	require.Equal(t, all, list(session.ListOptions{Limit: 3, Status: "idle"}))
-	require.Equal(t, append(all, "alpha"), list(session.ListOptions{Status: "all", Limit: 2}))
-	require.Equal(t, []string{"alpha"}, list(session.ListOptions{Status: "archived"}))
-	require.Equal(t, []string{"charlie"}, list(session.ListOptions{Query: "LIE char"}))
-	require.Empty(t, list(session.ListOptions{Status: "running"}))
-	require.Empty(t, list(session.ListOptions{Project: "/elsewhere"}))
-	require.Len(t, list(session.ListOptions{Project: h.workspace}), 4)
-	_, err := h.manager.List(session.ListOptions{Cursor: "?"})
+	require.Equal(t, all, listed(list.Options{}))
+	require.Equal(t, all, listed(list.Options{Limit: 1}))
+	require.Equal(t, all, listed(list.Options{Limit: 3, Status: "idle"}))
+	require.Equal(t, append(all, "alpha"), listed(list.Options{Status: "all", Limit: 2}))
+	require.Equal(t, []string{"alpha"}, listed(list.Options{Status: "archived"}))
+	require.Equal(t, []string{"charlie"}, listed(list.Options{Query: "LIE char"}))
+	require.Empty(t, listed(list.Options{Status: "running"}))
+	require.Empty(t, listed(list.Options{Project: "/elsewhere"}))
+	require.Len(t, listed(list.Options{Project: h.workspace}), 4)
+	_, err := h.manager.List(list.Options{Cursor: "?"})
 	require.ErrorIs(t, err, state.ErrInvalid)
 }
 
@@ -112,7 +113,7 @@ func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
 	_, _, v := h.manager.ChangesSince(0)
 	b, a := h.busy()
 	other := h.create()
-	follow := func(ok func(changed []session.Info, gone []string) bool) {
+	follow := func(ok func(changed []list.Info, gone []string) bool) {
 		t.Helper()
 		deadline := time.After(patience)
 		for {
@@ -129,9 +130,9 @@ func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
 			}
 		}
 	}
-	statusOf := func(want state.Status) func([]session.Info, []string) bool {
-		return func(changed []session.Info, _ []string) bool {
-			return slices.ContainsFunc(changed, func(i session.Info) bool { return i.SessionID == b.ID() && i.Status == want })
+	statusOf := func(want state.Status) func([]list.Info, []string) bool {
+		return func(changed []list.Info, _ []string) bool {
+			return slices.ContainsFunc(changed, func(i list.Info) bool { return i.SessionID == b.ID() && i.Status == want })
 		}
 	}
 	follow(statusOf(state.StatusRunning))
@@ -140,11 +141,11 @@ func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
 	_, err := answer(b, "q1", "yes", "tab")
 	require.NoError(t, err)
 	require.NoError(t, a.say(message("All done")))
-	follow(func(changed []session.Info, _ []string) bool {
-		return slices.ContainsFunc(changed, func(i session.Info) bool { return i.LastLine == "All done" })
+	follow(func(changed []list.Info, _ []string) bool {
+		return slices.ContainsFunc(changed, func(i list.Info) bool { return i.LastLine == "All done" })
 	})
 	require.NoError(t, h.manager.Delete(ctxOf(t), other.ID()))
-	follow(func(_ []session.Info, gone []string) bool { return slices.Contains(gone, other.ID()) })
+	follow(func(_ []list.Info, gone []string) bool { return slices.Contains(gone, other.ID()) })
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	follow(statusOf(state.StatusIdle))
 }

@@ -10,11 +10,12 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/store"
 )
 
 // line returns a session's line in the list.
-func (h *hub) line(id string) session.Info {
+func (h *hub) line(id string) list.Info {
 	h.t.Helper()
 	line, err := h.manager.Info(ctxOf(h.t), id)
 	require.NoError(h.t, err)

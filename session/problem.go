@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -103,10 +104,10 @@ func (m *Manager) noteOpened(id string, err error) {
 	m.mu.Unlock()
 	if failed != nil && (before == nil || before.Problem != failed.Problem) {
 		m.logger.Error("session cannot be opened", "session", id, "err", failed.Err)
-		m.news.touch(id)
+		m.changes.Touch(id)
 	} else if failed == nil && before != nil {
 		m.logger.Info("session can be opened again", "session", id)
-		m.news.touch(id)
+		m.changes.Touch(id)
 	}
 }
 
@@ -133,8 +134,8 @@ func (m *Manager) isAway(id string) bool {
 
 // listed returns a session's line of the list, also if the session cannot be
 // opened.
-func (m *Manager) listed(meta store.Metadata) Info {
-	info := infoOf(meta)
+func (m *Manager) listed(meta store.Metadata) list.Info {
+	info := list.InfoOf(meta)
 	if m.openFailure(meta.SessionID) != nil {
 		info.Status = state.StatusDamaged
 	}

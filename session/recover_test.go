@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -354,7 +355,7 @@ func TestASessionThatWasCutOffIsListedSoFromItsOpeningOn(t *testing.T) {
 		next := h.copyOf(t)
 		for version, open := uint64(0), false; !open; { // the bell of the open sessions rings for it
 			changed := next.manager.Changed()
-			var infos []session.Info
+			var infos []list.Info
 			infos, _, version = next.manager.ChangesSince(version)
 			for _, info := range infos {
 				open = open || next.manager.Opened(info.SessionID) != nil

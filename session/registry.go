@@ -86,7 +86,7 @@ func (m *Manager) openSession(id string, o *opening) {
 	}
 	close(o.done)
 	if o.err == nil {
-		m.news.touch(id) // a reader of open sessions may have looked too early
+		m.changes.Touch(id) // a reader of open sessions may have looked too early
 	}
 }
 

@@ -32,10 +32,11 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":             {[]string{anything}, true},
-		"server":                {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/playback", "session/search", "session/state", "internal/auth"}, true},
+		"server":                {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/search", "session/state", "internal/auth"}, true},
 		"server/wire":           {[]string{"session/event"}, false},
-		"session":               {[]string{"observer", "queue", "session/export", "session/playback", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate"}, true},
+		"session":               {[]string{"observer", "queue", "session/export", "session/list", "session/playback", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate"}, true},
 		"session/event":         {nil, false},
+		"session/list":          {[]string{"session/state", "session/store", "session/event", "internal/bell", "internal/disk"}, false},
 		"session/search":        {[]string{"session/store", "session/store/logfile", "session/event"}, false},
 		"session/store":         {[]string{"session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk"}, true},
 		"session/store/blobs":   {[]string{"session/store/logfile", "session/event", "internal/disk"}, false},
@@ -58,7 +59,7 @@ func arrows() map[string]row {
 		"internal/record":       {[]string{"internal/bell", "internal/client", "server/wire", "session", "session/acp", "session/event", "session/store"}, false},
 		"internal/plain":        {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":        {nil, true},
-		"internal/notify":       {[]string{"session", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},
+		"internal/notify":       {[]string{"session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},
 		"internal/outgoing":     {nil, false},
 		"internal/preview":      {nil, true},
 		"internal/supply":       {nil, false},

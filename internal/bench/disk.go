@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/store"
 	"golang.org/x/sys/unix"
 )
@@ -122,7 +122,7 @@ func startAndList(ctx context.Context, dir string) (time.Duration, error) {
 	if err != nil {
 		return 0, errors.Join(err, s.Close())
 	}
-	page, err := m.List(session.ListOptions{Limit: 30})
+	page, err := m.List(list.Options{Limit: 30})
 	took := time.Since(began)
 	if err == nil && len(page.Sessions) != 30 {
 		err = fmt.Errorf("the page has %d sessions", len(page.Sessions))
@@ -145,7 +145,7 @@ func listAgain(ctx context.Context, b *bench, dir string, sessions int) error {
 	var took []time.Duration
 	for range 4 * b.rounds() {
 		began := time.Now()
-		if _, err := m.List(session.ListOptions{Limit: 30}); err != nil {
+		if _, err := m.List(list.Options{Limit: 30}); err != nil {
 			return err
 		}
 		took = append(took, time.Since(began))

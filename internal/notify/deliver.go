@@ -12,7 +12,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/outgoing"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -237,7 +237,7 @@ func (n *Notifier) mayAct(t target, sessionID string) bool {
 
 // needing counts the sessions that need a person and that the target may read.
 func (n *Notifier) needing(t target) int {
-	page, err := n.manager.List(session.ListOptions{Status: string(state.StatusNeedsYou), Limit: 100})
+	page, err := n.manager.List(list.Options{Status: string(state.StatusNeedsYou), Limit: 100})
 	if err != nil {
 		return 0
 	}

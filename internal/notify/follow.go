@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/observer"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 )
 
 const (
@@ -62,7 +62,7 @@ func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 
 // catchUp reads a session's new events and applies them. A session that is not open
 // has none.
-func (n *Notifier) catchUp(ctx context.Context, info session.Info) {
+func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
 	b := n.manager.Opened(info.SessionID)
 	if b == nil {
 		return
@@ -92,7 +92,7 @@ func (n *Notifier) catchUp(ctx context.Context, info session.Info) {
 }
 
 // describe adds the session's line of the list to its note.
-func (n *Notifier) describe(note *Note, info session.Info) {
+func (n *Notifier) describe(note *Note, info list.Info) {
 	name := info.Name
 	if name == "" {
 		name = "A session"

@@ -1,4 +1,4 @@
-package session
+package list
 
 import (
 	"context"
@@ -44,9 +44,9 @@ func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
 	return f
 }
 
-// keep saves marks shortly after they moved, and the rest when ctx ends. A failed
+// Run saves marks shortly after they moved, and the rest when ctx ends. A failed
 // save is retried and logged once.
-func (r *ReadMarks) keep(ctx context.Context) {
+func (r *ReadMarks) Run(ctx context.Context) {
 	failed := false
 	for ended := false; !ended; {
 		select {
@@ -55,7 +55,7 @@ func (r *ReadMarks) keep(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		ended = ctx.Err() != nil
-		err := r.save()
+		err := r.Save()
 		if err != nil && !failed {
 			r.logger.Warn("read marks could not be saved", "err", err)
 		}
@@ -63,9 +63,9 @@ func (r *ReadMarks) keep(ctx context.Context) {
 	}
 }
 
-// save writes the file if there are unsaved marks. It must not run concurrently
-// with keep.
-func (r *ReadMarks) save() error {
+// Save writes the file if there are unsaved marks. It must not run concurrently
+// with Run.
+func (r *ReadMarks) Save() error {
 	marks, unsaved := r.unsavedMarks()
 	if !unsaved {
 		return nil

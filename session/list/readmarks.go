@@ -1,4 +1,4 @@
-package session
+package list
 
 import (
 	"log/slog"
@@ -51,9 +51,9 @@ type ReadMarks struct {
 	unsaved bool
 }
 
-// openReadMarks reads the marks of a data directory. An invalid file is set aside,
+// OpenReadMarks reads the marks of a data directory. An invalid file is set aside,
 // because marks are not worth stopping the hub.
-func openReadMarks(dir string, logger *slog.Logger) *ReadMarks {
+func OpenReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 	r := &ReadMarks{
 		path: filepath.Join(dir, readFile), logger: logger, moved: bell.NewSlot(),
 		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]*bell.Bell{},
@@ -135,9 +135,9 @@ func (r *ReadMarks) Move(person, sessionID, epoch string, seq event.Seq) {
 	}
 }
 
-// carry moves every mark in this session and epoch from exactly from to to, so that
+// Carry moves every mark in this session and epoch from exactly from to to, so that
 // the events between do not count as unread.
-func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
+func (r *ReadMarks) Carry(sessionID, epoch string, from, to event.Seq) {
 	r.mu.Lock()
 	var people []string
 	for person, marks := range r.people {
@@ -151,8 +151,8 @@ func (r *ReadMarks) carry(sessionID, epoch string, from, to event.Seq) {
 	}
 }
 
-// forget removes every mark of a deleted session.
-func (r *ReadMarks) forget(sessionID string) {
+// Forget removes every mark of a deleted session.
+func (r *ReadMarks) Forget(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for person, marks := range r.people {
