@@ -2,6 +2,8 @@ package server
 
 import (
 	"net/http"
+
+	"github.com/abidehub/abide/server/wire"
 )
 
 func restartRoute(s *Server, c *call) error {
@@ -16,13 +18,8 @@ func restartRoute(s *Server, c *call) error {
 	return nil
 }
 
-// login names one of the methods in the state's agent.auth_methods.
-type login struct {
-	MethodID string `json:"method_id"`
-}
-
 func authenticateRoute(s *Server, c *call) error {
-	var in login
+	var in wire.Login
 	if err := c.read(&in); err != nil {
 		return err
 	}

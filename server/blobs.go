@@ -82,12 +82,6 @@ func (c *call) blobHash() (string, error) {
 	return sum, err
 }
 
-// signedAddress is an address that a browser can fetch without headers.
-type signedAddress struct {
-	Address   string    `json:"address"`
-	ExpiresAt time.Time `json:"expires_at"`
-}
-
 // blobAddressRoute signs the address of a blob, because images and downloads cannot
 // send a page token. It does not check that the blob exists.
 func blobAddressRoute(s *Server, c *call) error {
@@ -97,7 +91,7 @@ func blobAddressRoute(s *Server, c *call) error {
 	}
 	path := "/api/sessions/" + mux.Vars(c.r)["id"] + "/blobs/" + sum
 	address, until := s.door.SignAddress(c.r, c.grant, path)
-	return c.reply(http.StatusOK, signedAddress{address, until})
+	return c.reply(http.StatusOK, wire.SignedAddress{Address: address, ExpiresAt: until})
 }
 
 // sniff returns the media type of the bytes, and whether a browser may show them

@@ -38,23 +38,23 @@ func docHealth() doc {
 }
 
 func docPair() doc {
-	return doc{summary: "Spend a pairing code; the answer sets the device's cookie and has its first page token. Needs the page's own Origin and no credential.", in: pairRequest{}, out: pairAnswer{}, status: 200}
+	return doc{summary: "Spend a pairing code; the answer sets the device's cookie and has its first page token. Needs the page's own Origin and no credential.", in: wire.Pair{}, out: wire.Paired{}, status: 200}
 }
 
 func docPairing() doc {
-	return doc{summary: "Make a link that pairs one more browser, once, within two minutes. Only a paired browser of the owner may, not a token.", in: pairingRequest{}, out: pairingAnswer{}, status: 201}
+	return doc{summary: "Make a link that pairs one more browser, once, within two minutes. Only a paired browser of the owner may, not a token.", in: wire.NewPairing{}, out: wire.PairingLink{}, status: 201}
 }
 
 func docPage() doc {
-	return doc{summary: "Exchange a signed challenge, which a 401 to a device's cookie carries, for a page token: the header Abide-Page, which each request with the cookie needs. Needs the page's own Origin and the cookie.", in: pageRequest{}, out: pageAnswer{}, status: 200}
+	return doc{summary: "Exchange a signed challenge, which a 401 to a device's cookie carries, for a page token: the header Abide-Page, which each request with the cookie needs. Needs the page's own Origin and the cookie.", in: wire.PageProof{}, out: wire.PageToken{}, status: 200}
 }
 
 func docDevices() doc {
-	return doc{summary: "Paired browsers and tokens.", out: deviceList{}, status: 200}
+	return doc{summary: "Paired browsers and tokens.", out: wire.Devices{}, status: 200}
 }
 
 func docRename() doc {
-	return doc{summary: "Give a device or a token another name, of at most 64 characters: lists show it, and what is done with it from now on.", in: deviceChange{}, out: device{}, status: 200}
+	return doc{summary: "Give a device or a token another name, of at most 64 characters: lists show it, and what is done with it from now on.", in: wire.DevicePatch{}, out: wire.Device{}, status: 200}
 }
 
 func docRevoke() doc {
@@ -86,7 +86,7 @@ func docTestPush() doc {
 }
 
 func docTokenAnswer() doc {
-	return doc{summary: "Answer the question of a notification by its token, a single-use token that expires with the question. Needs the page's own Origin and no credential. 404 for a token that is not good, or not any more.", in: tokenAnswer{}, out: wire.PermissionResolved{}, status: 200}
+	return doc{summary: "Answer the question of a notification by its token, a single-use token that expires with the question. Needs the page's own Origin and no credential. 404 for a token that is not good, or not any more.", in: wire.TokenAnswer{}, out: wire.PermissionResolved{}, status: 200}
 }
 
 func docChannels() doc {
@@ -102,12 +102,12 @@ func docTestChannel() doc {
 }
 
 func docAgents() doc {
-	return doc{summary: "Agents and folders for a new session.", out: agentList{}, status: 200}
+	return doc{summary: "Agents and folders for a new session.", out: wire.Agents{}, status: 200}
 }
 
 func docList() doc {
 	return doc{
-		summary: "The sessions, newest first.", out: sessionList{}, status: 200,
+		summary: "The sessions, newest first.", out: wire.SessionPage{}, status: 200,
 		query: []param{
 			{"status", "idle, running, needs_you, failed, interrupted, ended, damaged; archived for those put away; all for everything", ""},
 			{"project", "a project root or workspace", ""},
@@ -120,7 +120,7 @@ func docList() doc {
 
 func docCreate() doc {
 	return doc{
-		summary: "Make a session. Its agent is started by the first prompt. With recorder the caller records it, and the answer is {session_id, epoch, recorder_id, max_seq}.", in: newSession{}, out: wire.SessionInfo{}, status: 201,
+		summary: "Make a session. Its agent is started by the first prompt. With recorder the caller records it, and the answer is {session_id, epoch, recorder_id, max_seq}.", in: wire.NewSession{}, out: wire.SessionInfo{}, status: 201,
 		headers: []param{{"Idempotency-Key", "the client's name for this request, at most 128 printable bytes, and the prompt's id: sent again it is answered with the session it made, and asks nothing twice; with another body it is 409", ""}},
 	}
 }
@@ -128,7 +128,7 @@ func docCreate() doc {
 func docSession() doc { return doc{summary: "One session.", out: wire.SessionInfo{}, status: 200} }
 
 func docUpdate() doc {
-	return doc{summary: "Rename, pin or archive a session.", in: sessionPatch{}, out: wire.SessionInfo{}, status: 200}
+	return doc{summary: "Rename, pin or archive a session.", in: wire.SessionPatch{}, out: wire.SessionInfo{}, status: 200}
 }
 
 func docDelete() doc {
@@ -151,7 +151,7 @@ func docEvents() doc {
 }
 
 func docBlobAddress() doc {
-	return doc{summary: "An address of a blob that a browser may fetch with the device's cookie and no page token, for images and downloads. It is good for ten minutes.", out: signedAddress{}, status: 200}
+	return doc{summary: "An address of a blob that a browser may fetch with the device's cookie and no page token, for images and downloads. It is good for ten minutes.", out: wire.SignedAddress{}, status: 200}
 }
 
 func docBlob() doc {
@@ -164,7 +164,7 @@ func docBlob() doc {
 func docPrompt() doc {
 	return doc{
 		summary: "Ask the agent. The same prompt_id again gets the latest outcome and changes nothing. 202 while it waits.",
-		in:      promptRequest{}, out: promptAnswer{}, status: 200,
+		in:      wire.NewPrompt{}, out: wire.PromptAnswer{}, status: 200,
 		headers: []param{{"Idempotency-Key", "the prompt's id, where the body has none", ""}},
 	}
 }
@@ -196,7 +196,7 @@ func docDismiss() doc {
 func docPermission() doc {
 	return doc{
 		summary: "Settle a permission request. The first answer wins; a later other one is 409 with the winner.",
-		in:      permissionAnswer{}, out: wire.PermissionResolved{}, status: 200,
+		in:      wire.PermissionChoice{}, out: wire.PermissionResolved{}, status: 200,
 	}
 }
 
@@ -214,23 +214,23 @@ func docReopen() doc {
 func docRecord() doc {
 	return doc{
 		summary: "Write a batch of events that the session's recorder reports after after_seq, all or nothing. The same batch after the same seq again writes nothing twice; another one there is 409. An empty batch says that the recorder is there; after 30 s of silence the session is closed.",
-		in:      recordRequest{}, out: recordAnswer{}, status: 200,
+		in:      wire.RecordBatch{}, out: wire.RecordedTo{}, status: 200,
 	}
 }
 
 func docRecordEnd() doc {
-	return doc{summary: "End a recording: what is open is closed, session_end is written. The same again changes nothing.", in: recordEnd{}, out: wire.SessionInfo{}, status: 200}
+	return doc{summary: "End a recording: what is open is closed, session_end is written. The same again changes nothing.", in: wire.EndRecording{}, out: wire.SessionInfo{}, status: 200}
 }
 
 func docEnd() doc {
 	return doc{
 		summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. 409 while a turn is open.",
-		in:      endRequest{}, out: wire.SessionInfo{}, status: 200,
+		in:      wire.EndSession{}, out: wire.SessionInfo{}, status: 200,
 	}
 }
 
 func docAuthenticate() doc {
-	return doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: login{}, out: struct{}{}, status: 200}
+	return doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: wire.Login{}, out: struct{}{}, status: 200}
 }
 
 func docAttach() doc {
@@ -306,7 +306,7 @@ func docRuleRevoke() doc {
 }
 
 func docQueue() doc {
-	return doc{summary: "The prompts that wait, in order.", out: queueList{}, status: 200}
+	return doc{summary: "The prompts that wait, in order.", out: wire.Queue{}, status: 200}
 }
 
 func docQueueAdd() doc {
@@ -322,7 +322,7 @@ func docQueueItem() doc {
 }
 
 func docQueuePatch() doc {
-	return doc{summary: "Change a waiting prompt's text, place or time.", in: queuePatch{}, out: queueList{}, status: 200}
+	return doc{summary: "Change a waiting prompt's text, place or time.", in: wire.QueuePatch{}, out: wire.Queue{}, status: 200}
 }
 
 func docQueueRemove() doc { return doc{summary: "Take a prompt out of the queue.", status: 204} }

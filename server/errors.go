@@ -179,30 +179,15 @@ func (p *problem) httpStatus() int {
 	return http.StatusInternalServerError
 }
 
-// errorAnswer is the body of every HTTP error.
-type errorAnswer struct {
-	Error errorBody `json:"error"`
-}
-
-type errorBody struct {
-	Code         wire.Code `json:"code"`
-	Message      string    `json:"message"`
-	RetryAfterMS int64     `json:"retry_after_ms,omitempty"`
-	Winner       any       `json:"winner,omitempty"` // a PermissionResolved, or a Settled
-	Needs        []string  `json:"needs,omitempty"`
-	// Challenge is to be signed by the page of a paired device: POST /api/page.
-	Challenge string `json:"challenge,omitempty"`
-}
-
 func (p *problem) write(w http.ResponseWriter) {
-	answer := errorBody{Code: p.code, Message: p.message, RetryAfterMS: p.retryAfter.Milliseconds(), Needs: p.needs, Challenge: p.challenge}
+	answer := wire.Refusal{Code: p.code, Message: p.message, RetryAfterMS: p.retryAfter.Milliseconds(), Needs: p.needs, Challenge: p.challenge}
 	switch {
 	case p.winner != nil:
 		answer.Winner = p.winner
 	case p.settled != nil:
 		answer.Winner = p.settled
 	}
-	body, err := json.Marshal(errorAnswer{answer})
+	body, err := json.Marshal(wire.Refused{Error: answer})
 	if err != nil { // a struct of strings and numbers
 		panic(err)
 	}

@@ -86,13 +86,13 @@ func docExportAddress() doc {
 	return doc{
 		summary: "An address of the export that a browser may fetch with the device's cookie and no page token, so that a download goes to the disk as it comes. " +
 			"The parameters of the export are added to it. It is good for ten minutes.",
-		out: signedAddress{}, status: 200,
+		out: wire.SignedAddress{}, status: 200,
 	}
 }
 
 func exportAddressRoute(s *Server, c *call) error {
 	address, until := s.door.SignAddress(c.r, c.grant, "/api/sessions/"+mux.Vars(c.r)["id"]+"/export")
-	return c.reply(http.StatusOK, signedAddress{address, until})
+	return c.reply(http.StatusOK, wire.SignedAddress{Address: address, ExpiresAt: until})
 }
 
 // redactionOf reads the redact parameter. Preview alone is of everything.

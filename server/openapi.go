@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -121,7 +122,7 @@ func (s schemas) responses(d doc) object {
 		fmt.Sprint(d.status): success,
 		"default": object{
 			"description": "Refused; the code says why.",
-			"content":     object{"application/json": object{"schema": s.of(reflect.TypeFor[errorAnswer]())}},
+			"content":     object{"application/json": object{"schema": s.of(reflect.TypeFor[wire.Refused]())}},
 		},
 	}
 }
@@ -131,7 +132,7 @@ func (s schemas) of(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
-	case reflect.TypeFor[optionalTime]():
+	case reflect.TypeFor[wire.OptionalTime]():
 		return object{"type": []string{"string", "null"}, "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
 		return object{}

@@ -7,80 +7,14 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 	"rsc.io/qr"
 )
-
-// pairRequest redeems a pairing code.
-type pairRequest struct {
-	Code string `json:"code"`
-	// Device is this browser's name in the list of devices.
-	Device string `json:"device,omitempty"`
-	// PageKey is the page's public key: the uncompressed point of P-256 in
-	// base64url. The page keeps the private key.
-	PageKey string `json:"page_key"`
-}
-
-// pairAnswer is the page's device and its first page token.
-type pairAnswer struct {
-	device
-	Page pageAnswer `json:"page"`
-}
-
-// pageRequest exchanges a signed challenge for a page token.
-type pageRequest struct {
-	Challenge string `json:"challenge"`
-	// Signature is the page's signature of "abide-page\n", the origin, "\n" and the
-	// challenge: ECDSA with SHA-256, r and s of 32 bytes each, in base64url.
-	Signature string `json:"signature"`
-}
-
-// pageAnswer is a page token, to be sent as the header Abide-Page beside the
-// cookie.
-type pageAnswer struct {
-	Token     string    `json:"token"`
-	ExpiresAt time.Time `json:"expires_at"`
-}
-
-// device is a paired browser or a token.
-type device struct {
-	ID   string `json:"id"`
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	// Scope is owner, collaborator or viewer.
-	Scope     string     `json:"scope"`
-	SessionID string     `json:"session_id,omitempty"`
-	CreatedAt time.Time  `json:"created_at"`
-	LastUsed  *time.Time `json:"last_used,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	// Current marks the credential of the request.
-	Current bool `json:"current,omitempty"`
-}
-
-// deviceList is the list of paired browsers and tokens.
-type deviceList struct {
-	Devices []device `json:"devices"`
-}
-
-// pairingRequest asks for a link that pairs another browser.
-type pairingRequest struct{}
-
-// pairingAnswer is a link that pairs one browser, once.
-type pairingAnswer struct {
-	URL       string    `json:"url"`
-	ExpiresAt time.Time `json:"expires_at"`
-	// ExpiresIn is the seconds until then, for a client whose clock differs from the hub's.
-	ExpiresIn int `json:"expires_in"`
-	// Loopback means that the link opens on the hub's machine only, or through a
-	// tunnel.
-	Loopback bool `json:"loopback"`
-	// QR is the link as a QR code: rows of "1" for black and "0" for white.
-	QR []string `json:"qr"`
-}
 
 // pairingRoute creates a pairing link for a paired browser of the owner. A token
 // gets none, because the device would outlive the token.
 func pairingRoute(s *Server, c *call) error {
-	var in pairingRequest
+	var in wire.NewPairing
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -93,7 +27,7 @@ func pairingRoute(s *Server, c *call) error {
 	}
 	c.note(audit.Record{Verb: audit.PairingLink})
 	address, loopback := s.door.Address(c.r.Host)
-	answer := pairingAnswer{
+	answer := wire.PairingLink{
 		URL: address + "/#pair=" + code, Loopback: loopback,
 		ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), ExpiresIn: int(auth.PairingLife.Seconds()),
 	}
@@ -123,7 +57,7 @@ func qrRows(text string) ([]string, error) {
 }
 
 func pairRoute(s *Server, c *call) error {
-	var in pairRequest
+	var in wire.Pair
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -137,12 +71,12 @@ func pairRoute(s *Server, c *call) error {
 	s.logger.Info("device paired", "device", grant.ID, "name", grant.Name)
 	http.SetCookie(c.w, cookie)
 	token, until := s.door.PageToken(c.r, grant)
-	return c.reply(http.StatusOK, pairAnswer{deviceOf(grant, grant), pageAnswer{token, until}})
+	return c.reply(http.StatusOK, wire.Paired{Device: deviceOf(grant, grant), Page: wire.PageToken{Token: token, ExpiresAt: until}})
 }
 
 // pageRoute gives the page of a paired device its page token.
 func pageRoute(s *Server, c *call) error {
-	var in pageRequest
+	var in wire.PageProof
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -150,20 +84,15 @@ func pageRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, pageAnswer{token, until})
+	return c.reply(http.StatusOK, wire.PageToken{Token: token, ExpiresAt: until})
 }
 
 func devicesRoute(s *Server, c *call) error {
-	answer := deviceList{Devices: []device{}}
+	answer := wire.Devices{Devices: []wire.Device{}}
 	for _, g := range s.registry.Grants() {
 		answer.Devices = append(answer.Devices, deviceOf(g, c.grant))
 	}
 	return c.reply(http.StatusOK, answer)
-}
-
-// deviceChange renames a device or a token.
-type deviceChange struct {
-	Name string `json:"name"`
 }
 
 func renameRoute(s *Server, c *call) error {
@@ -171,7 +100,7 @@ func renameRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	var in deviceChange
+	var in wire.DevicePatch
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -201,8 +130,8 @@ func revokeRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-func deviceOf(g, current auth.Grant) device {
-	return device{
+func deviceOf(g, current auth.Grant) wire.Device {
+	return wire.Device{
 		ID: g.ID, Kind: string(g.Kind), Name: g.Name, Scope: string(g.Scope), SessionID: g.SessionID,
 		CreatedAt: g.CreatedAt.UTC(), LastUsed: timeOrNil(g.LastUsed), ExpiresAt: timeOrNil(g.ExpiresAt),
 		Current: g.ID == current.ID,

@@ -22,12 +22,6 @@ type made struct {
 	ID string `json:"id"`
 }
 
-// tokenAnswer answers the permission request in a notification.
-type tokenAnswer struct {
-	Token    string `json:"token"`
-	OptionID string `json:"option_id"`
-}
-
 // channelList lists the configured channels.
 type channelList struct {
 	Channels []notify.ChannelState `json:"channels"`
@@ -79,7 +73,7 @@ func testPushRoute(s *Server, c *call) error {
 // which is the only credential. Wrong tokens from an address are answered with
 // growing delays.
 func tokenAnswerRoute(s *Server, c *call) error {
-	var in tokenAnswer
+	var in wire.TokenAnswer
 	if err := c.readUpTo(&in, 4<<10); err != nil {
 		return err
 	}

@@ -22,13 +22,6 @@ const (
 	maxSessions     = 200
 )
 
-// sessionList is a page of the session list, newest first.
-type sessionList struct {
-	Sessions []wire.SessionInfo `json:"sessions"`
-	// NextCursor is for the next page; empty on the last.
-	NextCursor string `json:"next_cursor,omitempty"`
-}
-
 func listRoute(s *Server, c *call) error {
 	q := c.r.URL.Query()
 	limit, err := numberOf(q, "limit")
@@ -45,7 +38,7 @@ func listRoute(s *Server, c *call) error {
 		}
 		options.Limit = *limit
 	}
-	answer := sessionList{Sessions: []wire.SessionInfo{}}
+	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
 	if only := c.grant.SessionID; only != "" {
 		// A credential for one session gets a list of that session.
 		info, err := s.manager.Info(c.r.Context(), only)
@@ -65,23 +58,8 @@ func listRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-// newSession is the request for a new session. An empty agent or workspace means
-// the hub's default.
-type newSession struct {
-	Agent     string `json:"agent,omitempty"`
-	Workspace string `json:"workspace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	// Prompt is sent at once. The request's Idempotency-Key is its id and makes a
-	// repeated request harmless; with another body it is refused.
-	Prompt string `json:"prompt,omitempty"`
-	// Recorder creates a session that the caller records. Then the agent may have
-	// any name and the workspace may be any directory, there is no prompt, and the
-	// response names the recorder.
-	Recorder bool `json:"recorder,omitempty"`
-}
-
 func createRoute(s *Server, c *call) error {
-	var in newSession
+	var in wire.NewSession
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -140,13 +118,8 @@ func reopenRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
-// endRequest ends a session. The reason is optional.
-type endRequest struct {
-	Reason string `json:"reason,omitempty"`
-}
-
 func endRoute(s *Server, c *call) error {
-	var in endRequest
+	var in wire.EndSession
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -160,15 +133,8 @@ func endRoute(s *Server, c *call) error {
 	return sessionRoute(s, c)
 }
 
-// sessionPatch changes the fields that are present.
-type sessionPatch struct {
-	Name     *string `json:"name,omitempty"`
-	Pinned   *bool   `json:"pinned,omitempty"`
-	Archived *bool   `json:"archived,omitempty"`
-}
-
 func updateRoute(s *Server, c *call) error {
-	var in sessionPatch
+	var in wire.SessionPatch
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -187,29 +153,16 @@ func deleteRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-// agentList lists the agents and workspaces for a new session.
-type agentList struct {
-	Agents []agentInfo `json:"agents"`
-	// Workspaces are the directories in or under which sessions may run.
-	Workspaces       []string `json:"workspaces"`
-	DefaultWorkspace string   `json:"default_workspace"`
-}
-
-type agentInfo struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
 func agentsRoute(s *Server, c *call) error {
 	settings := s.manager.Settings()
-	answer := agentList{
-		Agents: []agentInfo{}, Workspaces: append([]string{}, settings.Workspaces...), DefaultWorkspace: settings.DefaultWorkspace,
+	answer := wire.Agents{
+		Agents: []wire.AgentChoice{}, Workspaces: append([]string{}, settings.Workspaces...), DefaultWorkspace: settings.DefaultWorkspace,
 	}
 	if len(answer.Workspaces) == 0 {
 		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
 	}
 	for _, a := range settings.Agents {
-		answer.Agents = append(answer.Agents, agentInfo{Name: a.Name, Description: a.Description})
+		answer.Agents = append(answer.Agents, wire.AgentChoice{Name: a.Name, Description: a.Description})
 	}
 	return c.reply(http.StatusOK, answer)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/cli"
-	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/record"
+	"github.com/abidehub/abide/server/wire"
 )
 
 func (p *program) recordCommand() *cobra.Command {
@@ -62,9 +62,7 @@ func (p *program) record(ctx context.Context, command []string, name, agent stri
 		defer hub.Close()
 		key := make([]byte, 16)
 		rand.Read(key)
-		to, err = record.Through(ctx, hub, client.NewRecording{
-			Agent: agent, Workspace: workspace, Name: name, Key: hex.EncodeToString(key),
-		})
+		to, err = record.Through(ctx, hub, wire.NewSession{Agent: agent, Workspace: workspace, Name: name}, hex.EncodeToString(key))
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { inOrder, type Device } from '../src/state/devices'
+import { inOrder } from '../src/state/devices'
+import type { Device } from '../src/wire/gen'
 import { lastUsed, mayDo } from '../src/ui/settings/devicewords'
 
 const now = Date.parse('2026-02-21T14:00:00Z')

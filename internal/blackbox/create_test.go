@@ -23,23 +23,23 @@ func TestASessionAskedForByManyAtOnceIsMadeOnceAndItsPromptRunsOnce(t *testing.T
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
 	h := newHub(t, settings{agents: map[string]agent{"demo": tapped(t, record, demo())}})
-	request := client.NewSession{Agent: "demo", Workspace: h.workspace, Name: "Mine", Prompt: "/plan (one)", Key: "make-1"}
+	request := wire.NewSession{Agent: "demo", Workspace: h.workspace, Name: "Mine", Prompt: "/plan (one)"}
 	made := make([]wire.SessionInfo, 8)
 	errs := make([]error, len(made))
-	together(len(made), func(i int) { made[i], errs[i] = h.hub.Create(t.Context(), request) })
+	together(len(made), func(i int) { made[i], errs[i] = h.hub.Create(t.Context(), request, "make-1") })
 	for i := range made {
 		require.NoError(t, errs[i])
 		require.Equal(t, made[0].SessionID, made[i].SessionID)
 	}
-	for _, change := range []func(*client.NewSession){
-		func(n *client.NewSession) { n.Prompt = "/plan (two)" },
-		func(n *client.NewSession) { n.Prompt = "" },
-		func(n *client.NewSession) { n.Name = "Yours" },
-		func(n *client.NewSession) { n.Workspace = "" },
+	for _, change := range []func(*wire.NewSession){
+		func(n *wire.NewSession) { n.Prompt = "/plan (two)" },
+		func(n *wire.NewSession) { n.Prompt = "" },
+		func(n *wire.NewSession) { n.Name = "Yours" },
+		func(n *wire.NewSession) { n.Workspace = "" },
 	} {
 		other := request
 		change(&other)
-		_, err := h.hub.Create(t.Context(), other)
+		_, err := h.hub.Create(t.Context(), other, "make-1")
 		refused := (*client.RefusedError)(nil)
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, http.StatusConflict, refused.Status)
@@ -88,11 +88,11 @@ func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 	}
 	for n, step := range steps {
 		key, text := fmt.Sprintf("make-%d", n), fmt.Sprintf("/plan (%d)", n)
-		request := client.NewSession{Agent: "demo", Workspace: h.workspace, Name: "Mine", Prompt: text, Key: key}
+		request := wire.NewSession{Agent: "demo", Workspace: h.workspace, Name: "Mine", Prompt: text}
 		answered := make(chan struct{})
 		go func() {
 			defer close(answered) // a killed hub ends the request without an answer
-			_, _ = h.hub.Create(t.Context(), request)
+			_, _ = h.hub.Create(t.Context(), request, key)
 		}()
 		for deadline := time.Now().Add(patience); !step.seen(n, answered); {
 			require.True(t, time.Now().Before(deadline), "never seen: %s", step.name)
@@ -100,7 +100,7 @@ func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 		h.kill()
 		<-answered
 		h.start()
-		made := h.createAgain(request)
+		made := h.createAgain(request, key)
 		require.Equal(t, "Mine", made.Name, step.name)
 		log := onDisk(t, h, made.SessionID)
 		require.Len(t, payloads[event.UserPrompt](t, log), 1, step.name)
@@ -122,12 +122,12 @@ func TestASessionIsMadeOnceWhereverTheHubIsKilled(t *testing.T) {
 
 // createAgain repeats a creation until it is answered, like a person who presses
 // Start again.
-func (h *hub) createAgain(request client.NewSession) wire.SessionInfo {
+func (h *hub) createAgain(request wire.NewSession, key string) wire.SessionInfo {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	for {
-		made, err := h.hub.Create(ctx, request)
+		made, err := h.hub.Create(ctx, request, key)
 		if err == nil {
 			return made
 		}

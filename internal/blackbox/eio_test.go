@@ -151,7 +151,7 @@ func failQueue(t *testing.T, d *device, h *hub, c *screen, s wire.SessionInfo, u
 		require.Positive(t, d.times(op, suffix), "%s of the queue was never tried", op)
 		unharmed(t)
 		d.fail(nil)
-		require.Equal(t, client.PromptOutcome{Fate: client.Queued, Position: i}, c.prompt(s.SessionID, id, "/burst 10"))
+		require.Equal(t, client.PromptOutcome{Fate: wire.FateQueued, Position: i}, c.prompt(s.SessionID, id, "/burst 10"))
 	}
 	h.kill() // acknowledged prompts are in the queue
 	h.start()

@@ -273,7 +273,7 @@ func (h *hub) wait() error {
 // create creates a session of the agent in the hub's workspace.
 func (h *hub) create(agent string) wire.SessionInfo {
 	h.t.Helper()
-	info, err := h.hub.Create(h.t.Context(), client.NewSession{Agent: agent, Workspace: h.workspace})
+	info, err := h.hub.Create(h.t.Context(), wire.NewSession{Agent: agent, Workspace: h.workspace}, "")
 	require.NoError(h.t, err)
 	return info
 }

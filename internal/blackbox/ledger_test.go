@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -31,7 +30,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 		"huge":  {Text: "/plan " + huge},
 		"file":  {Text: "/plan (file)", Attachments: []event.Attachment{file}},
 	}
-	send := func(promptID string, p wire.Prompt) (client.Fate, wire.Code) {
+	send := func(promptID string, p wire.Prompt) (wire.Fate, wire.Code) {
 		p.SessionID, p.PromptID = id, promptID
 		outcome, err := c.socket().Prompt(t.Context(), p)
 		if codeOf(err) == "" {
@@ -41,7 +40,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	}
 	// requireFates resends each prompt, once unchanged and once with another
 	// payload.
-	requireFates := func(when string, fates map[string]client.Fate) {
+	requireFates := func(when string, fates map[string]wire.Fate) {
 		t.Helper()
 		for kind, original := range payloads {
 			for what, want := range fates {
@@ -65,7 +64,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	for kind, p := range payloads {
 		fate, code := send(kind+"-ran", p)
 		require.Empty(t, code)
-		require.Contains(t, []client.Fate{client.Received, client.Queued}, fate)
+		require.Contains(t, []wire.Fate{wire.FateReceived, wire.FateQueued}, fate)
 		c.untilTurnEnds(kind + "-ran")
 	}
 	c.prompt(id, "busy", "/ask")
@@ -76,7 +75,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 			require.Empty(t, code)
 		}
 	}
-	queued := map[string]client.Fate{"ran": client.Received, "edited": client.Queued, "removed": client.Queued, "waiting": client.Queued}
+	queued := map[string]wire.Fate{"ran": wire.FateReceived, "edited": wire.FateQueued, "removed": wire.FateQueued, "waiting": wire.FateQueued}
 	requireFates("while they wait", queued)
 
 	for kind := range payloads {
@@ -92,7 +91,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 		}
 		return len(s.Queue) == 6 && edited == 3
 	})
-	queued["removed"] = client.Removed
+	queued["removed"] = wire.FateRemoved
 	requireFates("after the edits", queued)
 	h.stop()
 	h.start() // the hub takes the waiting prompts now
@@ -101,7 +100,7 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 			require.Equal(t, event.StopEndTurn, c.untilTurnEnds(kind+"-"+what).StopReason)
 		}
 	}
-	ran := map[string]client.Fate{"ran": client.Received, "edited": client.Received, "removed": client.Removed, "waiting": client.Received}
+	ran := map[string]wire.Fate{"ran": wire.FateReceived, "edited": wire.FateReceived, "removed": wire.FateRemoved, "waiting": wire.FateReceived}
 	requireFates("once taken", ran)
 	h.kill()
 	h.start()
@@ -113,11 +112,11 @@ func TestFault32APromptsIdBelongsToThePayloadItFirstCameWith(t *testing.T) {
 	h.stop()
 	require.NoError(t, os.Remove(filepath.Join(h.data, "sessions", id, "queue.json")))
 	h.start()
-	requireFates("without a ledger", map[string]client.Fate{"ran": client.Received})
+	requireFates("without a ledger", map[string]wire.Fate{"ran": wire.FateReceived})
 	for _, what := range []string{"edited", "waiting"} {
 		fate, code := send("huge-"+what, payloads["huge"])
 		require.Empty(t, code)
-		require.Equal(t, client.Received, fate, "a resent prompt ran again")
+		require.Equal(t, wire.FateReceived, fate, "a resent prompt ran again")
 	}
 	requireTrueScreens(t, h, id, c)
 	given := 0

@@ -57,7 +57,7 @@ func TestFault31APromptSentByManyAtOnceRunsOnce(t *testing.T) {
 		})
 		for i, err := range errs {
 			require.NoError(t, err)
-			require.Contains(t, []client.Fate{client.Received, client.Queued}, outcomes[i].Fate)
+			require.Contains(t, []wire.Fate{wire.FateReceived, wire.FateQueued}, outcomes[i].Fate)
 		}
 	}
 	_, err := screens[0].socket().Prompt(t.Context(), wire.Prompt{SessionID: session.SessionID, PromptID: "p0", Text: "something else"})

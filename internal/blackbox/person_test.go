@@ -194,12 +194,12 @@ func (p *person) requireAcknowledged(acked map[string]client.PromptOutcome, in p
 	p.t.Helper()
 	for id, outcome := range acked {
 		switch outcome.Fate {
-		case client.Received, client.Interrupted:
+		case wire.FateReceived, wire.FateInterrupted:
 			require.Len(p.t, in[id], 1, "%s was acknowledged at %d", id, outcome.Seq)
 			require.Equal(p.t, outcome.Seq, in[id][0], "%s", id)
-		case client.Queued:
+		case wire.FateQueued:
 			require.True(p.t, len(in[id]) == 1 || p.wasRemoved(id) || p.queued(id), "%s was acknowledged as queued", id)
-		case client.Removed:
+		case wire.FateRemoved:
 			require.True(p.t, p.wasRemoved(id), "%s is neither logged, queued nor removed", id)
 		}
 	}
@@ -269,10 +269,10 @@ func (p *person) finish() {
 	for _, id := range p.order[max(0, len(p.order)-remembered):] {
 		outcome := desk.promptAgain(p.session.SessionID, id, p.texts[id])
 		if p.wasRemoved(id) && len(in[id]) == 0 {
-			require.Equal(p.t, client.Removed, outcome.Fate, id)
+			require.Equal(p.t, wire.FateRemoved, outcome.Fate, id)
 			continue
 		}
-		require.Contains(p.t, []client.Fate{client.Received, client.Interrupted}, outcome.Fate, id)
+		require.Contains(p.t, []wire.Fate{wire.FateReceived, wire.FateInterrupted}, outcome.Fate, id)
 	}
 	requireTrueScreens(p.t, p.hub, p.session.SessionID, p.screens...)
 	after := prompts{}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -32,7 +31,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 		require.Eventually(t, func() bool { return strings.Count(h.logged(), logged) > 0 }, patience, 10*time.Millisecond, "%s is not in the log", logged)
 	}
 	plain := h.create("demo")
-	special, err := h.hub.Create(t.Context(), client.NewSession{Agent: "demo", Workspace: own})
+	special, err := h.hub.Create(t.Context(), wire.NewSession{Agent: "demo", Workspace: own}, "")
 	require.NoError(t, err)
 	screens := map[string]*screen{}
 	for _, s := range []wire.SessionInfo{plain, special} {

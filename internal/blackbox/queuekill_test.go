@@ -184,11 +184,11 @@ func (c *queuers) requireGiven(ends map[string]event.StopReason) {
 			outcome := c.desk.prompt(c.session, id, c.text(id))
 			if ends[id] == event.StopHubRestart {
 				interrupted++
-				require.Equal(c.t, client.Interrupted, outcome.Fate, id)
+				require.Equal(c.t, wire.FateInterrupted, outcome.Fate, id)
 				require.LessOrEqual(c.t, given.prompts[c.text(id)], 1, id)
 				continue
 			}
-			require.Equal(c.t, client.Received, outcome.Fate, id)
+			require.Equal(c.t, wire.FateReceived, outcome.Fate, id)
 			require.Equal(c.t, event.StopEndTurn, ends[id], id)
 			require.Equal(c.t, 1, given.prompts[c.text(id)], id)
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -88,7 +88,7 @@ func (s *teller) told(session string) []notify.Kind {
 // ask starts a turn that asks for a permission.
 func (h *hub) ask(session, id string) {
 	h.t.Helper()
-	_, err := h.hub.Ask(h.t.Context(), session, client.Ask{PromptID: id, Text: "/ask"})
+	_, err := h.hub.Ask(h.t.Context(), session, wire.NewPrompt{PromptID: id, Text: "/ask"})
 	require.NoError(h.t, err)
 }
 
@@ -151,7 +151,7 @@ func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
 	state, err := h.hub.State(t.Context(), other.SessionID)
 	require.NoError(t, err)
 	require.Len(t, state.PendingPermissions, 1)
-	_, err = h.hub.Settle(t.Context(), other.SessionID, state.PendingPermissions[0], client.Choice{OptionID: "no"})
+	_, err = h.hub.Settle(t.Context(), other.SessionID, state.PendingPermissions[0], wire.PermissionChoice{OptionID: "no"})
 	require.NoError(t, err)
 	page, err := h.hub.EventsAfter(t.Context(), other.SessionID, 0, 100)
 	for err == nil && page.Events[len(page.Events)-1].Type != event.TypeTurnEnd { // bounded by the test's context

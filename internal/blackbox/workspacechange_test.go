@@ -88,7 +88,7 @@ func TestAResumeSaysWhatBecameOfTheRepository(t *testing.T) {
 	for name := range cases {
 		dir := filepath.Join(h.workspace, name)
 		makeRepository(t, dir)
-		info, err := h.hub.Create(t.Context(), client.NewSession{Agent: "demo", Workspace: dir})
+		info, err := h.hub.Create(t.Context(), wire.NewSession{Agent: "demo", Workspace: dir}, "")
 		require.NoError(t, err)
 		began[name] = info
 		tab := h.screen(name, info, 0)

@@ -53,7 +53,7 @@ func (p *Program) answer() *cobra.Command {
 			return err
 		}
 		var resolved wire.PermissionResolved
-		send := func(c client.Choice) (err error) {
+		send := func(c wire.PermissionChoice) (err error) {
 			c.SeenSeq = seen
 			resolved, err = hub.Settle(ctx, s.SessionID, q.PermissionID, c)
 			return err
@@ -61,7 +61,7 @@ func (p *Program) answer() *cobra.Command {
 		if form := filled(q, option); form != nil && values == "" && p.interactive() {
 			err = p.fill(ctx, asked, form, send)
 		} else {
-			err = send(client.Choice{OptionID: option, Content: json.RawMessage(values)})
+			err = send(wire.PermissionChoice{OptionID: option, Content: json.RawMessage(values)})
 		}
 		if err != nil || p.json {
 			return p.orJSON(resolved, err)

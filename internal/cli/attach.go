@@ -162,7 +162,7 @@ func (s *seat) line(ctx context.Context, line string) {
 func (s *seat) option(ctx context.Context, q event.PermissionRequest, option string) {
 	form := filled(q, option)
 	if form == nil {
-		if err := s.settle(ctx, q, client.Choice{OptionID: option}); err != nil {
+		if err := s.settle(ctx, q, wire.PermissionChoice{OptionID: option}); err != nil {
 			s.p.notice("%v", err)
 		}
 		return
@@ -195,7 +195,7 @@ func (s *seat) value(ctx context.Context, form *filling, line string) {
 	}
 }
 
-func (s *seat) settle(ctx context.Context, q event.PermissionRequest, choice client.Choice) error {
+func (s *seat) settle(ctx context.Context, q event.PermissionRequest, choice wire.PermissionChoice) error {
 	s.mu.Lock()
 	choice.SeenSeq = s.seen
 	s.mine = q.PermissionID
@@ -205,18 +205,18 @@ func (s *seat) settle(ctx context.Context, q event.PermissionRequest, choice cli
 }
 
 func (s *seat) ask(ctx context.Context, line string) {
-	ask := client.Ask{PromptID: newKey(), Text: line}
+	ask := wire.NewPrompt{PromptID: newKey(), Text: line}
 	s.mu.Lock()
 	s.open[ask.PromptID] = true
 	s.mu.Unlock()
-	asked, err := again(ctx, func() (client.Asked, error) { return s.hub.Ask(ctx, s.session, ask) })
+	asked, err := again(ctx, func() (wire.PromptAnswer, error) { return s.hub.Ask(ctx, s.session, ask) })
 	switch {
 	case err != nil:
 		s.p.notice("%v", err)
 		s.mu.Lock()
 		delete(s.open, ask.PromptID)
 		s.mu.Unlock()
-	case asked.Outcome == client.Queued:
+	case asked.Outcome == wire.FateQueued:
 		s.p.notice("queued; it waits for the turn to end")
 	}
 }

@@ -147,11 +147,12 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if err != nil {
 		return wire.SessionInfo{}, err
 	}
-	request := client.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Key: newKey()}
+	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt}
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}
-	made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Create(ctx, request) })
+	key := newKey()
+	made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Create(ctx, request, key) })
 	if err != nil || len(b.files) == 0 {
 		return made, err
 	}
@@ -159,8 +160,8 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if err != nil {
 		return made, err
 	}
-	ask := client.Ask{PromptID: newKey(), Text: prompt, Attachments: attachments}
-	_, err = again(ctx, func() (client.Asked, error) { return hub.Ask(ctx, made.SessionID, ask) })
+	ask := wire.NewPrompt{PromptID: newKey(), Text: prompt, Attachments: attachments}
+	_, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, ask) })
 	return made, err
 }
 
@@ -238,19 +239,19 @@ func (p *Program) rename() *cobra.Command {
 	return p.quiet(&cobra.Command{
 		Use: "rename ID NAME", Short: "Give a session another name", Example: "abide rename 9f3a 'the flaky test'", Args: cobra.ExactArgs(2),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) (wire.SessionInfo, error) {
-		return hub.Update(ctx, s.SessionID, client.Patch{Name: &args[0]})
+		return hub.Update(ctx, s.SessionID, wire.SessionPatch{Name: &args[0]})
 	})
 }
 
 func (p *Program) pin() *cobra.Command {
-	return p.label("pin", "Keep a session at the top of lists", func(on bool) client.Patch { return client.Patch{Pinned: &on} })
+	return p.label("pin", "Keep a session at the top of lists", func(on bool) wire.SessionPatch { return wire.SessionPatch{Pinned: &on} })
 }
 
 func (p *Program) archive() *cobra.Command {
-	return p.label("archive", "Take a session out of the list, without deleting it", func(on bool) client.Patch { return client.Patch{Archived: &on} })
+	return p.label("archive", "Take a session out of the list, without deleting it", func(on bool) wire.SessionPatch { return wire.SessionPatch{Archived: &on} })
 }
 
-func (p *Program) label(name, short string, patch func(on bool) client.Patch) *cobra.Command {
+func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatch) *cobra.Command {
 	var off bool
 	cmd := p.quiet(&cobra.Command{
 		Use: name + " ID", Short: short, Example: "abide " + name + " 9f3a\nabide " + name + " 9f3a --off", Args: cobra.ExactArgs(1),

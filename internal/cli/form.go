@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -49,27 +50,27 @@ func (f *filling) asks() string {
 }
 
 // take reads the line for the next value. It is done when the answer can be sent.
-func (f *filling) take(line string) (choice client.Choice, done bool, err error) {
+func (f *filling) take(line string) (choice wire.PermissionChoice, done bool, err error) {
 	if strings.EqualFold(strings.TrimSpace(line), cancelWord) {
-		return client.Choice{OptionID: declineForm}, true, nil
+		return wire.PermissionChoice{OptionID: declineForm}, true, nil
 	}
 	field := f.fields[f.at]
 	value, err := field.Read(line)
 	if err != nil {
-		return client.Choice{}, false, err
+		return wire.PermissionChoice{}, false, err
 	}
 	delete(f.values, field.Name)
 	if value != nil {
 		f.values[field.Name] = value
 	}
 	if f.at++; f.at < len(f.fields) {
-		return client.Choice{}, false, nil
+		return wire.PermissionChoice{}, false, nil
 	}
 	content, err := json.Marshal(f.values)
 	if err != nil {
-		return client.Choice{}, false, fmt.Errorf("encoding the form: %w", err)
+		return wire.PermissionChoice{}, false, fmt.Errorf("encoding the form: %w", err)
 	}
-	return client.Choice{OptionID: acceptForm, Content: content}, true, nil
+	return wire.PermissionChoice{OptionID: acceptForm, Content: content}, true, nil
 }
 
 // again goes back to the first field. An empty line keeps the value given before.
@@ -90,7 +91,7 @@ func misfit(err error) bool {
 }
 
 // fill asks the person for each value, and sends the answer until it fits.
-func (p *Program) fill(ctx context.Context, asked time.Time, f *filling, send func(client.Choice) error) error {
+func (p *Program) fill(ctx context.Context, asked time.Time, f *filling, send func(wire.PermissionChoice) error) error {
 	for {
 		line, err := p.ask(ctx, asked, f.asks())
 		if err != nil {

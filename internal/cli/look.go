@@ -19,11 +19,6 @@ import (
 // listed is how many sessions ls shows where a person does not say.
 const listed = 30
 
-// sessionList is the output of ls --json.
-type sessionList struct {
-	Sessions []wire.SessionInfo `json:"sessions"`
-}
-
 func (p *Program) ls() *cobra.Command {
 	var q client.ListQuery
 	var all bool
@@ -71,7 +66,7 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 	if q.Status != "" && q.Status != "all" && q.Status != "archived" && !slices.Contains(wire.SessionStatus("").Values(), q.Status) {
 		return Usagef("--status is one of %s, archived", strings.Join(wire.SessionStatus("").Values(), ", "))
 	}
-	answer := sessionList{Sessions: []wire.SessionInfo{}}
+	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
 	err := sessions(ctx, hub, q, limit, func(s wire.SessionInfo) error {
 		answer.Sessions = append(answer.Sessions, s)
 		return nil
@@ -328,11 +323,6 @@ func (p *Program) rules() *cobra.Command {
 	return cmd
 }
 
-// deviceList is the output of devices --json.
-type deviceList struct {
-	Devices []client.Device `json:"devices"`
-}
-
 func (p *Program) devices() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
 		Use: "devices [revoke NAME]", Short: "List devices and tokens, or revoke one",
@@ -353,7 +343,7 @@ func (p *Program) devices() *cobra.Command {
 			return p.revoke(ctx, hub, list, args[1])
 		}
 		if p.json {
-			return p.PrintJSON(deviceList{Devices: append([]client.Device{}, list...)})
+			return p.PrintJSON(wire.Devices{Devices: append([]wire.Device{}, list...)})
 		}
 		var rows [][]string
 		for _, d := range list {
@@ -373,11 +363,11 @@ func (p *Program) devices() *cobra.Command {
 	return cmd
 }
 
-func (p *Program) revoke(ctx context.Context, hub *client.Hub, list []client.Device, name string) error {
-	var found []client.Device
+func (p *Program) revoke(ctx context.Context, hub *client.Hub, list []wire.Device, name string) error {
+	var found []wire.Device
 	for _, d := range list {
 		if d.ID == name {
-			found = []client.Device{d}
+			found = []wire.Device{d}
 			break
 		}
 		if d.Name == name {
@@ -394,7 +384,7 @@ func (p *Program) revoke(ctx context.Context, hub *client.Hub, list []client.Dev
 		return err
 	}
 	if p.json {
-		return p.PrintJSON(deviceList{Devices: found})
+		return p.PrintJSON(wire.Devices{Devices: found})
 	}
 	return nil
 }

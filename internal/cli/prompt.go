@@ -19,7 +19,7 @@ import (
 // promptAnswer is the output of prompt --json.
 type promptAnswer struct {
 	SessionID string `json:"session_id"`
-	client.Asked
+	wire.PromptAnswer
 	// The rest is there with --wait.
 	StopReason event.StopReason `json:"stop_reason,omitempty"`
 	// Text is the agent's message in the turn.
@@ -54,19 +54,19 @@ func (p *Program) prompt() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ask := client.Ask{PromptID: newKey(), Text: text, Attachments: attachments}
+		ask := wire.NewPrompt{PromptID: newKey(), Text: text, Attachments: attachments}
 		if queue {
 			ask.When = wire.WhenQueue
 		}
-		asked, err := again(ctx, func() (client.Asked, error) { return hub.Ask(ctx, s.SessionID, ask) })
+		asked, err := again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, ask) })
 		if err != nil {
 			return err
 		}
 		if !wait {
 			if p.json {
-				return p.PrintJSON(promptAnswer{SessionID: s.SessionID, Asked: asked})
+				return p.PrintJSON(promptAnswer{SessionID: s.SessionID, PromptAnswer: asked})
 			}
-			if asked.Outcome == client.Queued && asked.Position != nil {
+			if asked.Outcome == wire.FateQueued && asked.Position != nil {
 				p.notice("queued, %d before it", *asked.Position)
 			}
 			return nil
@@ -87,7 +87,7 @@ type turn struct {
 	p       *Program
 	hub     *client.Hub
 	session string
-	ask     client.Ask
+	ask     wire.NewPrompt
 	noAsk   bool
 
 	said, beside sink // the agent's messages, and the rest
@@ -118,7 +118,7 @@ func (a *asking) over(id string) {
 // errEnded ends a watch: the awaited event has come.
 var errEnded = errors.New("ended")
 
-func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo, ask client.Ask, asked client.Asked, noAsk bool) error {
+func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo, ask wire.NewPrompt, asked wire.PromptAnswer, noAsk bool) error {
 	style, err := p.style(p.Stderr)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 		p: p, hub: hub, session: s.SessionID, ask: ask, noAsk: noAsk, asked: map[string]bool{},
 		said: feedSink(p.Stdout, plain.Compact, false), beside: feedSink(p.Stderr, plain.Normal, style),
 	}
-	if asked.Outcome == client.Queued {
+	if asked.Outcome == wire.FateQueued {
 		p.notice("queued; waiting for its turn")
 	}
 	if p.interactive() {
@@ -143,7 +143,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 		return withCode(ExitFailed, "left before the end of the turn; the session continues (`abide attach %s`)", tail(s.SessionID))
 	}
 	if p.json {
-		answer := promptAnswer{SessionID: s.SessionID, Asked: asked, StopReason: t.end.StopReason, Text: t.text.String(), Error: t.end.Error}
+		answer := promptAnswer{SessionID: s.SessionID, PromptAnswer: asked, StopReason: t.end.StopReason, Text: t.text.String(), Error: t.end.Error}
 		if err := p.PrintJSON(answer); err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 func (t *turn) put(ctx context.Context, q event.PermissionRequest, at event.Seq) {
 	asked := time.Now()
 	fmt.Fprint(t.p.Stderr, plain.Asked(q))
-	send := func(c client.Choice) error {
+	send := func(c wire.PermissionChoice) error {
 		c.SeenSeq = at
 		_, err := t.hub.Settle(ctx, t.session, q.PermissionID, c)
 		return err
@@ -265,7 +265,7 @@ func (t *turn) put(ctx context.Context, q event.PermissionRequest, at event.Seq)
 		if form := filled(q, option); form != nil {
 			err = t.p.fill(ctx, asked, form, send)
 		} else {
-			err = send(client.Choice{OptionID: option})
+			err = send(wire.PermissionChoice{OptionID: option})
 		}
 		if err != nil && ctx.Err() == nil {
 			t.p.notice("%v", err)
@@ -287,9 +287,9 @@ func (t *turn) stillWaits(ctx context.Context, s *wire.State) error {
 		return nil // the hub is away; the next state asks again
 	}
 	switch asked.Outcome {
-	case client.Removed:
+	case wire.FateRemoved:
 		return withCode(ExitFailed, "the prompt was taken out of the queue")
-	case client.Interrupted:
+	case wire.FateInterrupted:
 		return withCode(ExitFailed, "the turn was interrupted")
 	}
 	return nil

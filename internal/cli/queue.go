@@ -12,11 +12,6 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// queueList is the output of queue --json.
-type queueList struct {
-	Queue []wire.QueueItem `json:"queue"`
-}
-
 func (p *Program) queue() *cobra.Command {
 	cmd := p.onSession(&cobra.Command{
 		Use:   "queue ID [add TEXT | edit ITEM TEXT | move ITEM PLACE | rm ITEM]",
@@ -34,7 +29,7 @@ func (p *Program) queue() *cobra.Command {
 		}
 		list, err := hub.Queue(ctx, s.SessionID)
 		if err != nil || p.json {
-			return p.orJSON(queueList{Queue: append([]wire.QueueItem{}, list...)}, err)
+			return p.orJSON(wire.Queue{Queue: append([]wire.QueueItem{}, list...)}, err)
 		}
 		var rows [][]string
 		for i, item := range list {
@@ -66,8 +61,8 @@ func (p *Program) changeQueue(ctx context.Context, hub *client.Hub, id string, a
 		if err != nil {
 			return err
 		}
-		ask := client.Ask{PromptID: newKey(), Text: text, When: wire.WhenQueue}
-		_, err = again(ctx, func() (client.Asked, error) { return hub.Ask(ctx, id, ask) })
+		ask := wire.NewPrompt{PromptID: newKey(), Text: text, When: wire.WhenQueue}
+		_, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, id, ask) })
 		return err
 	}
 	list, err := hub.Queue(ctx, id)
@@ -84,7 +79,7 @@ func (p *Program) changeQueue(ctx context.Context, hub *client.Hub, id string, a
 		if err != nil {
 			return err
 		}
-		_, err = hub.Requeue(ctx, id, prompt, client.QueueChange{Text: &text})
+		_, err = hub.Requeue(ctx, id, prompt, wire.QueuePatch{Text: &text})
 		return err
 	case "move":
 		place, err := strconv.Atoi(args[2])
@@ -92,7 +87,7 @@ func (p *Program) changeQueue(ctx context.Context, hub *client.Hub, id string, a
 			return Usagef("%q is not a place in the queue, from 1 to %d", args[2], len(list))
 		}
 		place--
-		_, err = hub.Requeue(ctx, id, prompt, client.QueueChange{Position: &place})
+		_, err = hub.Requeue(ctx, id, prompt, wire.QueuePatch{Position: &place})
 		return err
 	}
 	return hub.Unqueue(ctx, id, prompt)

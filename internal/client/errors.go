@@ -63,13 +63,7 @@ func (e *RefusedError) Final() bool {
 }
 
 func refusal(status int, body []byte) *RefusedError {
-	var answer struct {
-		Error struct {
-			Code    wire.Code `json:"code"`
-			Message string    `json:"message"`
-			Needs   []string  `json:"needs"`
-		} `json:"error"`
-	}
+	var answer wire.Refused
 	e := &RefusedError{Status: status, Message: http.StatusText(status)}
 	if json.Unmarshal(body, &answer) == nil && answer.Error.Message != "" {
 		e.Code, e.Message, e.Needs = answer.Error.Code, answer.Error.Message, answer.Error.Needs

@@ -83,33 +83,24 @@ func (h *Hub) Health(ctx context.Context) error {
 	return h.do(ctx, http.MethodGet, "/api/health", nil, nil)
 }
 
-// NewSession is the request for a new session.
-type NewSession struct {
-	// Agent is a configured agent's name; empty takes the hub's first.
-	Agent string `json:"agent,omitempty"`
-	// Workspace is the absolute directory the agent works in; empty takes the
-	// hub's default.
-	Workspace string `json:"workspace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	// Prompt is asked at once when it is not empty.
-	Prompt string `json:"prompt,omitempty"`
-	// Key is the caller's own name for this request, and the id of its prompt.
-	// Create with the same key again makes nothing new and prompts nothing twice,
-	// so after a lost answer the call is simply repeated. Empty makes one each
-	// time.
-	Key string `json:"-"`
+// Create makes a session. The key is the caller's own name for the request, and the
+// id of its prompt: the same key again makes nothing new and prompts nothing twice,
+// so after a lost answer the call is simply repeated. An empty key is another
+// request each time. A *RefusedError with code conflict says that the key made a
+// session of something else.
+func (h *Hub) Create(ctx context.Context, n wire.NewSession, key string) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	err := h.send(ctx, http.MethodPost, "/api/sessions", keyed(key), n, &info)
+	return info, err
 }
 
-// Create makes a session. A *RefusedError with code conflict says that the key made
-// a session of something else.
-func (h *Hub) Create(ctx context.Context, n NewSession) (wire.SessionInfo, error) {
-	var info wire.SessionInfo
+// keyed is the header that makes a repeated request harmless.
+func keyed(key string) http.Header {
 	header := http.Header{}
-	if n.Key != "" {
-		header.Set("Idempotency-Key", n.Key)
+	if key != "" {
+		header.Set("Idempotency-Key", key)
 	}
-	err := h.send(ctx, http.MethodPost, "/api/sessions", header, n, &info)
-	return info, err
+	return header
 }
 
 // Session asks for one session's line of the list.
@@ -119,16 +110,9 @@ func (h *Hub) Session(ctx context.Context, id string) (wire.SessionInfo, error) 
 	return info, err
 }
 
-// Page is a run of the session list.
-type Page struct {
-	Sessions []wire.SessionInfo `json:"sessions"`
-	// NextCursor asks for the next page; empty at the end.
-	NextCursor string `json:"next_cursor"`
-}
-
 // Sessions asks for up to limit sessions, newest first, after cursor. A limit
 // of 0 takes the hub's page.
-func (h *Hub) Sessions(ctx context.Context, limit int, cursor string) (Page, error) {
+func (h *Hub) Sessions(ctx context.Context, limit int, cursor string) (wire.SessionPage, error) {
 	return h.List(ctx, ListQuery{Limit: limit, Cursor: cursor})
 }
 

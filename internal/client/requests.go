@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,7 @@ type ListQuery struct {
 }
 
 // List asks for one page of sessions, newest first.
-func (h *Hub) List(ctx context.Context, q ListQuery) (Page, error) {
+func (h *Hub) List(ctx context.Context, q ListQuery) (wire.SessionPage, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"status": q.Status, "project": q.Project, "q": q.Text, "cursor": q.Cursor} {
 		if value != "" {
@@ -41,41 +40,21 @@ func (h *Hub) List(ctx context.Context, q ListQuery) (Page, error) {
 	if q.Limit > 0 {
 		query.Set("limit", strconv.Itoa(q.Limit))
 	}
-	var page Page
+	var page wire.SessionPage
 	err := h.do(ctx, http.MethodGet, "/api/sessions?"+query.Encode(), nil, &page)
 	return page, err
 }
 
-// Patch changes the fields of a session that it has and leaves the rest.
-type Patch struct {
-	Name     *string `json:"name,omitempty"`
-	Pinned   *bool   `json:"pinned,omitempty"`
-	Archived *bool   `json:"archived,omitempty"`
-}
-
 // Update changes a session's labels.
-func (h *Hub) Update(ctx context.Context, id string, p Patch) (wire.SessionInfo, error) {
+func (h *Hub) Update(ctx context.Context, id string, p wire.SessionPatch) (wire.SessionInfo, error) {
 	var info wire.SessionInfo
 	err := h.do(ctx, http.MethodPatch, session(id), p, &info)
 	return info, err
 }
 
-// Agents are the agents and workspaces for a new session.
-type Agents struct {
-	Agents           []AgentInfo `json:"agents"`
-	Workspaces       []string    `json:"workspaces"`
-	DefaultWorkspace string      `json:"default_workspace"`
-}
-
-// AgentInfo is one configured agent.
-type AgentInfo struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
 // Agents lists the configured agents.
-func (h *Hub) Agents(ctx context.Context) (Agents, error) {
-	var answer Agents
+func (h *Hub) Agents(ctx context.Context) (wire.Agents, error) {
+	var answer wire.Agents
 	err := h.do(ctx, http.MethodGet, "/api/agents", nil, &answer)
 	return answer, err
 }
@@ -106,25 +85,9 @@ func (h *Hub) Rules(ctx context.Context, id string) ([]Rule, error) {
 	return answer.Rules, err
 }
 
-// Device is a browser or a token that may come in.
-type Device struct {
-	ID        string     `json:"id"`
-	Kind      string     `json:"kind"`
-	Name      string     `json:"name"`
-	Scope     string     `json:"scope"`
-	SessionID string     `json:"session_id,omitempty"`
-	CreatedAt time.Time  `json:"created_at"`
-	LastUsed  *time.Time `json:"last_used,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	// Current marks the credential of the request.
-	Current bool `json:"current,omitempty"`
-}
-
 // Devices lists the devices and tokens.
-func (h *Hub) Devices(ctx context.Context) ([]Device, error) {
-	var answer struct {
-		Devices []Device `json:"devices"`
-	}
+func (h *Hub) Devices(ctx context.Context) ([]wire.Device, error) {
+	var answer wire.Devices
 	err := h.do(ctx, http.MethodGet, "/api/devices", nil, &answer)
 	return answer.Devices, err
 }
@@ -167,27 +130,11 @@ func (h *Hub) Search(ctx context.Context, text string, limit int, cursor string)
 	return found, err
 }
 
-// Ask is a prompt; see wire.Prompt.
-type Ask struct {
-	PromptID    string             `json:"prompt_id,omitempty"`
-	Text        string             `json:"text"`
-	Attachments []event.Attachment `json:"attachments,omitempty"`
-	When        wire.When          `json:"when,omitempty"`
-}
-
-// Asked is the outcome of a prompt.
-type Asked struct {
-	PromptID string    `json:"prompt_id"`
-	Outcome  Fate      `json:"outcome"`
-	Seq      event.Seq `json:"seq,omitempty"`
-	Position *int      `json:"position,omitempty"`
-}
-
 // Ask hands a prompt to a session. The same PromptID again changes nothing.
-func (h *Hub) Ask(ctx context.Context, id string, a Ask) (Asked, error) {
-	var asked Asked
-	err := h.do(ctx, http.MethodPost, session(id)+"/prompt", a, &asked)
-	return asked, err
+func (h *Hub) Ask(ctx context.Context, id string, p wire.NewPrompt) (wire.PromptAnswer, error) {
+	var answer wire.PromptAnswer
+	err := h.do(ctx, http.MethodPost, session(id)+"/prompt", p, &answer)
+	return answer, err
 }
 
 // Attach uploads a file that prompts of the session may name.
@@ -199,18 +146,8 @@ func (h *Hub) Attach(ctx context.Context, id, name, mediaType string, body io.Re
 	return kept, err
 }
 
-// Choice answers a permission request.
-type Choice struct {
-	OptionID string `json:"option_id"`
-	// Content is the filled-in form, when the request had one.
-	Content json.RawMessage `json:"content,omitempty"`
-	// SeenSeq is the last event the person had seen: the hub refuses the answer
-	// where the tool call changed after it.
-	SeenSeq event.Seq `json:"seen_seq,omitempty"`
-}
-
 // Settle answers a permission request by one of its options.
-func (h *Hub) Settle(ctx context.Context, id, permission string, c Choice) (wire.PermissionResolved, error) {
+func (h *Hub) Settle(ctx context.Context, id, permission string, c wire.PermissionChoice) (wire.PermissionResolved, error) {
 	var resolved wire.PermissionResolved
 	err := h.do(ctx, http.MethodPost, session(id)+"/permissions/"+url.PathEscape(permission), c, &resolved)
 	return resolved, err
@@ -224,10 +161,7 @@ func (h *Hub) Cancel(ctx context.Context, id string) error {
 // End closes a session; a later prompt makes it live again.
 func (h *Hub) End(ctx context.Context, id, reason string) (wire.SessionInfo, error) {
 	var info wire.SessionInfo
-	body := struct {
-		Reason string `json:"reason,omitempty"`
-	}{reason}
-	err := h.do(ctx, http.MethodPost, session(id)+"/end", body, &info)
+	err := h.do(ctx, http.MethodPost, session(id)+"/end", wire.EndSession{Reason: reason}, &info)
 	return info, err
 }
 
@@ -236,15 +170,8 @@ func (h *Hub) Queue(ctx context.Context, id string) ([]wire.QueueItem, error) {
 	return h.queue(ctx, http.MethodGet, session(id)+"/queue", nil)
 }
 
-// QueueChange changes the fields of a waiting prompt that it has.
-type QueueChange struct {
-	Text *string `json:"text,omitempty"`
-	// Position counts from 0.
-	Position *int `json:"position,omitempty"`
-}
-
 // Requeue changes a waiting prompt and returns the queue as it is then.
-func (h *Hub) Requeue(ctx context.Context, id, prompt string, c QueueChange) ([]wire.QueueItem, error) {
+func (h *Hub) Requeue(ctx context.Context, id, prompt string, c wire.QueuePatch) ([]wire.QueueItem, error) {
 	return h.queue(ctx, http.MethodPatch, session(id)+"/queue/"+url.PathEscape(prompt), c)
 }
 
@@ -254,9 +181,7 @@ func (h *Hub) Unqueue(ctx context.Context, id, prompt string) error {
 }
 
 func (h *Hub) queue(ctx context.Context, method, path string, body any) ([]wire.QueueItem, error) {
-	var answer struct {
-		Queue []wire.QueueItem `json:"queue"`
-	}
+	var answer wire.Queue
 	err := h.do(ctx, method, path, body, &answer)
 	return answer.Queue, err
 }

@@ -8,23 +8,12 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Fate is the outcome of a prompt.
-type Fate string
-
-// A hub's answers to a prompt.
-const (
-	Received    Fate = "received"    // in the log at Seq, on the device
-	Queued      Fate = "queued"      // waits at Position
-	Removed     Fate = "removed"     // taken out of the queue: it will not run
-	Interrupted Fate = "interrupted" // in the log at Seq; a crash cut its turn off
-)
-
 // PromptOutcome is a hub's answer to a prompt.
 type PromptOutcome struct {
-	Fate Fate
-	// Seq is set with Received and Interrupted.
+	Fate wire.Fate
+	// Seq is set with received and interrupted.
 	Seq event.Seq
-	// Position counts from 0 and is set with Queued.
+	// Position counts from 0 and is set with queued.
 	Position int
 }
 
@@ -38,13 +27,13 @@ func (s *Socket) Prompt(ctx context.Context, p wire.Prompt) (PromptOutcome, erro
 	}
 	switch m := answer.(type) {
 	case *wire.PromptReceived:
-		return PromptOutcome{Fate: Received, Seq: m.Seq}, nil
+		return PromptOutcome{Fate: wire.FateReceived, Seq: m.Seq}, nil
 	case *wire.PromptQueued:
-		return PromptOutcome{Fate: Queued, Position: m.Position}, nil
+		return PromptOutcome{Fate: wire.FateQueued, Position: m.Position}, nil
 	case *wire.PromptRemoved:
-		return PromptOutcome{Fate: Removed}, nil
+		return PromptOutcome{Fate: wire.FateRemoved}, nil
 	case *wire.PromptInterrupted:
-		return PromptOutcome{Fate: Interrupted, Seq: m.Seq}, nil
+		return PromptOutcome{Fate: wire.FateInterrupted, Seq: m.Seq}, nil
 	}
 	return PromptOutcome{}, unexpected("prompt", answer)
 }

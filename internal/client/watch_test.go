@@ -206,7 +206,7 @@ func TestAPromptFindsItsAnswerAmongTheEvents(t *testing.T) {
 	go func() { ended <- s.Run(ctx, func(wire.Message) error { return nil }) }()
 	outcome, err := s.Prompt(t.Context(), wire.Prompt{SessionID: "s", PromptID: "p1", Text: "hi"})
 	require.NoError(t, err)
-	require.Equal(t, client.PromptOutcome{Fate: client.Received, Seq: 2}, outcome)
+	require.Equal(t, client.PromptOutcome{Fate: wire.FateReceived, Seq: 2}, outcome)
 	_, err = s.Prompt(t.Context(), wire.Prompt{SessionID: "s", PromptID: "p1", Text: "ho"})
 	refused := (*client.Error)(nil)
 	require.ErrorAs(t, err, &refused)

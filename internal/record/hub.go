@@ -8,19 +8,20 @@ import (
 	"net/http"
 
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
 // toHub records through a hub.
 type toHub struct {
 	hub       *client.Hub
-	recording client.Recording
+	recording wire.Recording
 	after     event.Seq
 }
 
-// Through begins a recording at a hub.
-func Through(ctx context.Context, hub *client.Hub, n client.NewRecording) (Destination, error) {
-	made, err := hub.BeginRecording(ctx, n)
+// Through begins a recording at a hub. The same key again makes no second one.
+func Through(ctx context.Context, hub *client.Hub, n wire.NewSession, key string) (Destination, error) {
+	made, err := hub.BeginRecording(ctx, n, key)
 	if err != nil {
 		return nil, fmt.Errorf("begin recording: %w", err)
 	}
@@ -28,9 +29,9 @@ func Through(ctx context.Context, hub *client.Hub, n client.NewRecording) (Desti
 }
 
 func (d *toHub) Put(ctx context.Context, events [][]byte) error {
-	batch := make([]client.Recorded, 0, len(events))
+	batch := make([]wire.Recorded, 0, len(events))
 	for _, line := range events {
-		var r client.Recorded
+		var r wire.Recorded
 		if err := json.Unmarshal(line, &r); err != nil {
 			return &FinalError{fmt.Errorf("read an event that waited: %w", err)}
 		}

@@ -1,7 +1,7 @@
-// Package tsgen writes the TypeScript types of the events and frames.
+// Package tsgen writes the TypeScript types of the events, frames and bodies.
 //
 // It walks the registries of packages event and wire by reflection, so a new kind
-// of event or frame reaches the web app without being named twice. Its test keeps
+// of event, frame or body reaches the web app without being named twice. Its test keeps
 // the generated file current.
 package tsgen
 
@@ -17,7 +17,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// Generate returns the TypeScript source for every event payload and frame.
+// Generate returns the TypeScript source for every event payload, frame and body.
 func Generate() ([]byte, error) {
 	g := &generator{names: map[reflect.Type]string{}}
 	g.line("// Generated from the Go structs in session/event and server/wire by `make generate`. Do not edit.")
@@ -47,9 +47,8 @@ func Generate() ([]byte, error) {
 	if err := g.messages("ServerMessage", wire.ServerMessages()); err != nil {
 		return nil, err
 	}
-	// Types of HTTP and the disk only.
-	for _, extra := range []any{event.BlobRef{}, wire.SessionInfo{}, wire.Offer{}, wire.Resume{}} {
-		if _, err := g.name(reflect.TypeOf(extra)); err != nil {
+	for _, body := range wire.Bodies() {
+		if _, err := g.name(reflect.TypeOf(body)); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +115,7 @@ func (g *generator) object(t reflect.Type, discriminator string) error {
 		if tag == "" || tag == "-" {
 			return fmt.Errorf("%s.%s: no json name", t, f.Name)
 		}
-		if strings.Contains(options, "omitempty") {
+		if strings.Contains(options, "omit") {
 			tag += "?"
 		}
 		ts, err := g.name(f.Type)
@@ -136,6 +135,8 @@ func (g *generator) name(t reflect.Type) (string, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return "string", nil
+	case reflect.TypeFor[wire.OptionalTime]():
+		return "string | null", nil
 	case reflect.TypeFor[json.RawMessage]():
 		return "unknown", nil
 	case reflect.TypeFor[event.Seq]():

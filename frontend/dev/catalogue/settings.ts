@@ -1,5 +1,5 @@
 // The settings: preferences of this device, paired devices, channels, and the hub.
-import type { Device } from '../../src/state/devices'
+import type { Device } from '../../src/wire/gen'
 import type { Channel, Outcome } from '../../src/state/telling'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'

@@ -1,14 +1,33 @@
 import type { OutboxFile } from '../state/outboxitem'
-import type { Attachment, Code, EventsLoadedMessage, Offer, Resume, SessionInfo } from '../wire/gen'
-import type { AgentChoice, Choices, NewSession } from '../state/intents'
-import type { Device } from '../state/devices'
+import type {
+  Agents,
+  Attachment,
+  Code,
+  Device,
+  Devices,
+  EventsLoadedMessage,
+  NewSession,
+  Offer,
+  Pair,
+  Paired,
+  PageProof,
+  PageToken,
+  Refusal as HubRefusal,
+  Refused,
+  Resume,
+  SessionInfo,
+  SessionPage,
+  SessionPatch,
+  SignedAddress,
+} from '../wire/gen'
+import type { Choices } from '../state/intents'
 import type { Files } from '../state/files'
 import type { Overview } from '../state/overview'
 import type { Reviews } from '../state/reviews'
 import type { NewRule, Rule } from '../state/rules'
 import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
-import type { Granted, PageKey } from './page'
+import type { PageKey } from './page'
 
 /** A request the hub refused, or that did not reach it (status 0). */
 export class ApiError extends Error {
@@ -32,17 +51,13 @@ const blobMs = 60_000
 /** The time limit for 25 MB over a slow link. */
 const uploadMs = 300_000
 
-/** A refusal of the hub. */
-interface Refused {
-  code?: Code
-  message?: string
-  challenge?: string
-}
+/** A refusal of the hub, or of something before it, which says less. */
+type Why = Partial<HubRefusal>
 
 const unreachable = () => new ApiError(0, 'unreachable', t`The hub cannot be reached.`)
 
-function refused(text: string): Refused {
-  return (parse(text) as { error?: Refused } | null)?.error ?? {}
+function refused(text: string): Why {
+  return (parse(text) as Partial<Refused> | null)?.error ?? {}
 }
 
 function parse(text: string): unknown {
@@ -65,7 +80,7 @@ type Sent = RequestInit & { headers?: Record<string, string> }
 
 const lostKey = t`This browser does not have the key any more that it was paired with: its data was deleted, or a part of it.`
 
-function apiError(status: number, { code, message }: Refused): ApiError {
+function apiError(status: number, { code, message }: Why): ApiError {
   return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`)
 }
 
@@ -133,9 +148,10 @@ export function hubAPI(page: PageKey) {
   async function prove(challenge: string): Promise<boolean> {
     const signature = await page.sign(challenge)
     if (signature === null) throw new ApiError(401, 'unauthorized', lostKey)
-    const proof = { method: 'POST', body: JSON.stringify({ challenge, signature }) }
+    const proof: PageProof = { challenge, signature }
     const answer = await send('/api/page', {
-      ...proof,
+      method: 'POST',
+      body: JSON.stringify(proof),
       headers: { 'Content-Type': 'application/json' },
       signal: AbortSignal.timeout(timeoutMs),
     })
@@ -144,7 +160,7 @@ export function hubAPI(page: PageKey) {
       const why = refused(text)
       throw why.challenge === undefined ? apiError(answer.status, why) : unreachable()
     }
-    page.take(parse(text) as Granted)
+    page.take(parse(text) as PageToken)
     return true
   }
 
@@ -157,11 +173,11 @@ export function hubAPI(page: PageKey) {
       const all: SessionInfo[] = []
       let next = ''
       do {
-        const page = await call<{ sessions?: SessionInfo[]; next_cursor?: string }>(
+        const page = await call<SessionPage>(
           'GET',
           `/api/sessions?status=all&limit=200${next && `&cursor=${encodeURIComponent(next)}`}`,
         )
-        all.push(...(page.sessions ?? []))
+        all.push(...page.sessions)
         next = page.next_cursor ?? ''
       } while (next !== '')
       return all
@@ -181,10 +197,7 @@ export function hubAPI(page: PageKey) {
       return call('POST', '/api/sessions', request, undefined, { 'Idempotency-Key': key })
     },
 
-    async update(
-      id: string,
-      change: { name?: string; pinned?: boolean; archived?: boolean },
-    ): Promise<SessionInfo> {
+    async update(id: string, change: SessionPatch): Promise<SessionInfo> {
       return call('PATCH', session(id), change)
     },
 
@@ -296,7 +309,7 @@ export function hubAPI(page: PageKey) {
       const path = `${session(id)}/blobs/${encodeURIComponent(sha256)}`
       const known = addresses.get(path)
       if (known && Date.now() < known.until) return known.address
-      const { address } = await call<{ address: string }>('POST', `${path}/address`)
+      const { address } = await call<SignedAddress>('POST', `${path}/address`)
       addresses.set(path, { address, until: Date.now() + addressMs })
       return address
     },
@@ -304,21 +317,12 @@ export function hubAPI(page: PageKey) {
     files: (): Promise<Files> => import('./later').then(({ filesAPI }) => filesAPI(call, respond)),
 
     async choices(): Promise<Choices> {
-      const answer = await call<{
-        agents?: AgentChoice[]
-        workspaces?: string[]
-        default_workspace?: string
-      }>('GET', '/api/agents')
-      const workspaces = answer.workspaces ?? []
-      return {
-        agents: answer.agents ?? [],
-        workspaces,
-        defaultWorkspace: answer.default_workspace ?? workspaces[0] ?? '',
-      }
+      const { agents, workspaces, default_workspace } = await call<Agents>('GET', '/api/agents')
+      return { agents, workspaces, defaultWorkspace: default_workspace }
     },
 
     async devices(): Promise<readonly Device[]> {
-      return (await call<{ devices?: Device[] }>('GET', '/api/devices')).devices ?? []
+      return (await call<Devices>('GET', '/api/devices')).devices
     },
 
     async renameDevice(id: string, name: string): Promise<void> {
@@ -331,7 +335,8 @@ export function hubAPI(page: PageKey) {
 
     async pair(code: string, device: string): Promise<void> {
       const { key, publicKey } = await page.make()
-      const answer = await call<{ page: Granted }>('POST', '/api/pair', { code, device, page_key: publicKey })
+      const body: Pair = { code, device, page_key: publicKey }
+      const answer = await call<Paired>('POST', '/api/pair', body)
       await page.adopt(key, answer.page)
     },
 

@@ -1,5 +1,6 @@
 import type { DBSchema } from 'idb'
 import type { Database, Layout } from './db'
+import type { PageToken } from '../wire/gen'
 import { isRecord, isSeq, parsed } from './kept'
 
 const kept = 'abide.page'
@@ -14,11 +15,6 @@ interface Keys extends DBSchema {
 export const pageLayout: Layout<Keys> = {
   version: 1,
   upgrade: (db) => void db.createObjectStore('keys'),
-}
-
-/** The hub's answer to a signed challenge. */
-export interface Granted {
-  token: string
 }
 
 /**
@@ -55,7 +51,7 @@ export class PageKey {
   }
 
   /** Takes the key that the hub has paired, and its first token. */
-  async adopt(key: CryptoKey, granted: Granted): Promise<void> {
+  async adopt(key: CryptoKey, granted: Pick<PageToken, 'token'>): Promise<void> {
     this.key = key
     this.take(granted)
     await this.db.use((db) => db.put('keys', key, 'page'), true).catch(() => {})
@@ -70,7 +66,7 @@ export class PageKey {
     return base64url(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, text))
   }
 
-  take(granted: Granted): void {
+  take(granted: Pick<PageToken, 'token'>): void {
     this.last = { token: granted.token, renewAt: Date.now() + renewMs }
     try {
       this.storage.setItem(kept, JSON.stringify(this.last))

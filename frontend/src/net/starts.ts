@@ -1,4 +1,5 @@
-import type { Choices, NewSession } from '../state/intents'
+import type { Choices } from '../state/intents'
+import type { NewSession } from '../wire/gen'
 import type { Message } from '../state/message'
 import { isStale, keptStarts, type Start } from '../state/starts'
 import { ApiError } from './api'

@@ -1,25 +1,20 @@
-import type { EventsLoadedMessage, Offer, Resume, RuleScope, Seq, SessionInfo } from '../wire/gen'
-import type { Device } from './devices'
+import type {
+  AgentChoice,
+  Device,
+  EventsLoadedMessage,
+  NewSession,
+  Offer,
+  Resume,
+  RuleScope,
+  Seq,
+  SessionInfo,
+} from '../wire/gen'
 import type { Files } from './files'
 import type { OutboxFile } from './outboxitem'
 import type { Overview } from './overview'
 import type { Reviews } from './reviews'
 import type { FoundPage } from './search'
 import type { NewRule, Rule } from './rules'
-
-/** An agent a session can be made with. */
-export interface AgentChoice {
-  name: string
-  title?: string
-  description?: string
-}
-
-export interface NewSession {
-  agent: string
-  workspace: string
-  name?: string
-  prompt?: string
-}
 
 /** The agents and folders for a new session. */
 export interface Choices {

@@ -1,4 +1,4 @@
-import type { NewSession } from './intents'
+import type { NewSession } from '../wire/gen'
 
 /** A session that was asked for without a connection and waits to be made. */
 export interface Start {

@@ -862,6 +862,117 @@ export interface GoodbyeMessage {
 
 export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | GrantedMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
 
+export interface SessionPage {
+  sessions: SessionInfo[]
+  next_cursor?: string
+}
+
+export interface NewSession {
+  agent?: string
+  workspace?: string
+  name?: string
+  prompt?: string
+  recorder?: boolean
+}
+
+export interface SessionPatch {
+  name?: string
+  pinned?: boolean
+  archived?: boolean
+}
+
+export interface EndSession {
+  reason?: string
+}
+
+export interface NewFork {
+  seq: Seq
+  workspace?: string
+  worktree?: string
+  agent?: string
+}
+
+export interface AgentChoice {
+  name: string
+  description?: string
+}
+
+export interface Agents {
+  agents: AgentChoice[]
+  workspaces: string[]
+  default_workspace: string
+}
+
+export interface Login {
+  method_id: string
+}
+
+export interface Recording {
+  session_id: string
+  epoch: string
+  recorder_id: string
+  max_seq: Seq
+}
+
+export interface Recorded {
+  type: string
+  data: unknown
+}
+
+export interface RecordBatch {
+  recorder_id: string
+  after_seq?: Seq
+  events?: Recorded[]
+}
+
+export interface RecordedTo {
+  max_seq: Seq
+}
+
+export interface EndRecording {
+  recorder_id: string
+  reason?: string
+}
+
+export interface NewPrompt {
+  prompt_id?: string
+  text: string
+  attachments?: Attachment[]
+  when?: When
+  scheduled_at?: string
+}
+
+export type Fate = 'received' | 'queued' | 'removed' | 'interrupted'
+
+export interface PromptAnswer {
+  prompt_id: string
+  outcome: Fate
+  seq?: Seq
+  position?: number
+}
+
+export interface PermissionChoice {
+  option_id: string
+  content?: unknown
+  seen_seq?: Seq
+  remember?: RuleScope
+}
+
+export interface TokenAnswer {
+  token: string
+  option_id: string
+}
+
+export interface Queue {
+  queue: QueueItem[]
+}
+
+export interface QueuePatch {
+  text?: string
+  position?: number
+  scheduled_at?: string | null
+}
+
 export interface Drift {
   field: string
   recorded: string
@@ -906,4 +1017,91 @@ export interface Resume {
   prompt?: string
   drift?: string
   confirm?: string[]
+}
+
+export interface Resumed {
+  prompt_id: string
+  way: ResumeWay
+}
+
+export interface Dismiss {
+  interruption_id: string
+}
+
+export interface Device {
+  id: string
+  kind: string
+  name: string
+  scope: string
+  session_id?: string
+  created_at: string
+  last_used?: string
+  expires_at?: string
+  current?: boolean
+}
+
+export interface Devices {
+  devices: Device[]
+}
+
+export interface DevicePatch {
+  name: string
+}
+
+export interface NewPairing {
+}
+
+export interface PairingLink {
+  url: string
+  expires_at: string
+  expires_in: number
+  loopback: boolean
+  qr: string[]
+}
+
+export interface Pair {
+  code: string
+  device?: string
+  page_key: string
+}
+
+export interface PageToken {
+  token: string
+  expires_at: string
+}
+
+export interface Paired {
+  id: string
+  kind: string
+  name: string
+  scope: string
+  session_id?: string
+  created_at: string
+  last_used?: string
+  expires_at?: string
+  current?: boolean
+  page: PageToken
+}
+
+export interface PageProof {
+  challenge: string
+  signature: string
+}
+
+export interface SignedAddress {
+  address: string
+  expires_at: string
+}
+
+export interface Refusal {
+  code: Code
+  message: string
+  retry_after_ms?: number
+  winner?: unknown
+  needs?: string[]
+  challenge?: string
+}
+
+export interface Refused {
+  error: Refusal
 }

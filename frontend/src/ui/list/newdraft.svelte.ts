@@ -1,4 +1,4 @@
-import type { NewSession } from '../../state/intents'
+import type { NewSession } from '../../wire/gen'
 import { keepsDraft, loadDraft, saveDraft } from '../session/drafts'
 import { fingerprint } from '../session/fingerprint'
 

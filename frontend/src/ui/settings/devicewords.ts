@@ -1,4 +1,4 @@
-import type { Device } from '../../state/devices'
+import type { Device } from '../../wire/gen'
 import { whenSaid } from '../../text/when'
 
 const hourMs = 3_600_000

@@ -1,0 +1,15 @@
+package wire
+
+// Bodies returns a zero value of each body of an HTTP request or response. The
+// TypeScript types are generated from them.
+func Bodies() []any {
+	return []any{
+		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, Login{},
+		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
+		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
+		Queue{}, QueueItem{}, QueuePatch{},
+		Offer{}, Resume{}, Resumed{}, Dismiss{},
+		Device{}, Devices{}, DevicePatch{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
+		Refused{},
+	}
+}

@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// SessionPage is a page of the session list, newest first.
+type SessionPage struct {
+	Sessions []SessionInfo `json:"sessions"`
+	// NextCursor asks for the next page; it is absent on the last.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+// NewSession is the request for a new session. An empty agent or workspace means
+// the hub's default.
+type NewSession struct {
+	Agent string `json:"agent,omitempty"`
+	// Workspace is the absolute path of a folder, or one below ~.
+	Workspace string `json:"workspace,omitempty"`
+	// Name has at most 200 printable characters.
+	Name string `json:"name,omitempty"`
+	// Prompt is sent at once. The request's Idempotency-Key is its id and makes a
+	// repeated request harmless; with another body it is refused.
+	Prompt string `json:"prompt,omitempty"`
+	// Recorder creates a session that the caller records. Then the agent may have
+	// any name and the workspace may be any directory, there is no prompt, and the
+	// response is a Recording.
+	Recorder bool `json:"recorder,omitempty"`
+}
+
+// SessionPatch changes the fields that are present.
+type SessionPatch struct {
+	Name     *string `json:"name,omitempty"`
+	Pinned   *bool   `json:"pinned,omitempty"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
+// EndSession ends a session. The reason is optional.
+type EndSession struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// NewFork names the event to continue from. Workspace and Agent default to those of
+// the session.
+type NewFork struct {
+	Seq       event.Seq `json:"seq"`
+	Workspace string    `json:"workspace,omitempty"`
+	// Worktree is the path of a new folder, which becomes a git worktree to work in.
+	Worktree string `json:"worktree,omitempty"`
+	Agent    string `json:"agent,omitempty"`
+}
+
+// Agents lists the agents and workspaces for a new session.
+type Agents struct {
+	Agents []AgentChoice `json:"agents"`
+	// Workspaces are the directories in or under which sessions may run.
+	Workspaces       []string `json:"workspaces"`
+	DefaultWorkspace string   `json:"default_workspace"`
+}
+
+// AgentChoice is one configured agent.
+type AgentChoice struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Login names one of the methods in the state's agent.auth_methods.
+type Login struct {
+	MethodID string `json:"method_id"`
+}
+
+// Recording is a new session that the caller records.
+type Recording struct {
+	SessionID string `json:"session_id"`
+	Epoch     string `json:"epoch"`
+	// RecorderID is the recorder's credential for this session.
+	RecorderID string `json:"recorder_id"`
+	// MaxSeq is the after_seq of the first batch.
+	MaxSeq event.Seq `json:"max_seq"`
+}
+
+// RecordBatch is a batch of events after AfterSeq. An empty one says that the
+// recorder is there.
+type RecordBatch struct {
+	RecorderID string     `json:"recorder_id"`
+	AfterSeq   event.Seq  `json:"after_seq,omitempty"`
+	Events     []Recorded `json:"events,omitempty"`
+}
+
+// Recorded is an event that a recorder reports.
+type Recorded struct {
+	Type event.Type      `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// RecordedTo has the last seq of the log after a batch.
+type RecordedTo struct {
+	MaxSeq event.Seq `json:"max_seq"`
+}
+
+// EndRecording ends a recording. The reason is optional.
+type EndRecording struct {
+	RecorderID string `json:"recorder_id"`
+	Reason     string `json:"reason,omitempty"`
+}
