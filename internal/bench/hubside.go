@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 	"testing/fstest"
@@ -80,6 +82,11 @@ func serveRole(role string) error {
 	if role == agentRole {
 		return playAgent()
 	}
+	stop, err := profile(role)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
 		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "long": newLongHub, "fair": newFair,
@@ -118,6 +125,22 @@ func serveRole(role string) error {
 		}
 	}
 	return in.Err()
+}
+
+// profiles is the variable that names a directory for the CPU profiles of servers.
+const profiles = "ABIDE_BENCH_PROFILES"
+
+// profile begins the CPU profile of a server, if one is wanted.
+func profile(role string) (stop func(), err error) {
+	dir := os.Getenv(profiles)
+	if dir == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%d.pprof", role, os.Getpid())))
+	if err != nil {
+		return nil, err
+	}
+	return pprof.StopCPUProfile, pprof.StartCPUProfile(f)
 }
 
 // publishAll publishes and returns how long the slowest took.

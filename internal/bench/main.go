@@ -31,7 +31,12 @@ func main() {
 	quick := flag.Bool("quick", false, "measure less, in under a minute")
 	only := flag.String("only", "", "measure only the groups whose name contains `TEXT`")
 	dir := flag.String("dir", "", "directory for the files measured on (default: a new one under the system's)")
+	profileDir := flag.String("profile", "", "write the CPU profile of each server into `DIR`")
 	flag.Parse()
+	if err := os.Setenv(profiles, *profileDir); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, *dir, *quick, *only); err != nil {

@@ -79,8 +79,11 @@ func (s *serving) tell(o order) (usage, error) {
 	return u, nil
 }
 
-// close ends the server. It holds nothing worth an orderly end.
+// close ends the server. It holds nothing worth an orderly end but its profile.
 func (s *serving) close() error {
+	if os.Getenv(profiles) != "" {
+		return errors.Join(s.in.Close(), s.cmd.Wait())
+	}
 	if err := s.cmd.Process.Kill(); err != nil {
 		return err
 	}
