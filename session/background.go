@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -18,11 +19,9 @@ import (
 // its context ends first, the verb may still take effect. Every verb can be
 // repeated without harm.
 type BackgroundSession struct {
-	id       string
-	log      *store.Log
-	mail     *mailbox[engine]
-	gone     <-chan struct{} // closed when all goroutines of the session have ended
-	shown    *shown
+	id  string
+	log *store.Log
+	front
 	watchers *watchers
 	logger   *slog.Logger
 	comments *commentBook
@@ -40,8 +39,39 @@ func (b *BackgroundSession) ID() string { return b.id }
 // Log is the session's log, for observers.
 func (b *BackgroundSession) Log() *store.Log { return b.log }
 
-// State returns the latest state. It is shared and must not be changed.
-func (b *BackgroundSession) State() State { return *b.shown.state.Load() }
+// State returns the latest state. It is shared and must not be changed. Before
+// Known, only its SessionID is set.
+func (b *BackgroundSession) State() State {
+	if s := b.shown.state.Load(); s != nil {
+		return *s
+	}
+	return State{SessionID: b.id}
+}
+
+// Known returns a channel that is closed when the state is known, or cannot become
+// known. Verbs wait for it.
+func (b *BackgroundSession) Known() <-chan struct{} { return b.shown.known }
+
+// ReadSeq is the last event that was read to learn the state, 0 before the first. It
+// grows until Known, and StateChanged tells.
+func (b *BackgroundSession) ReadSeq() event.Seq { return event.Seq(b.shown.readSeq.Load()) }
+
+// OpenError is why the state cannot become known, or nil.
+func (b *BackgroundSession) OpenError() error {
+	if err := b.shown.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// fail ends a session whose state cannot become known.
+func (b *BackgroundSession) fail(err error) {
+	b.shown.failed.Store(&err)
+	close(b.shown.known)
+	close(b.mail.done)
+	close(b.gone)
+	b.shown.bell.Ring()
+}
 
 // StateChanged returns a channel that is closed when there is a newer state. Take
 // it before reading State, or a change in between is missed. When the session is no

@@ -37,9 +37,7 @@ type hub struct {
 // its goroutine.
 type engine struct {
 	foldedLog
-	mail    *mailbox[engine]
-	gone    chan struct{} // closed when all goroutines of the session have ended
-	shown   shown
+	front
 	helpers helpers
 	alarm   *time.Timer
 	turn    turnRun // the open turn, shared by the parts below
@@ -63,8 +61,8 @@ type engine struct {
 
 // newEngine connects the parts of a recovered session. Each part knows only those
 // that it calls. The parts that end a turn know only the turnEnder.
-func newEngine(l foldedLog, named bool, folded event.Seq) *engine {
-	e := &engine{foldedLog: l, mail: newMailbox[engine](), gone: make(chan struct{})}
+func newEngine(l foldedLog, at front, named bool, folded event.Seq) *engine {
+	e := &engine{foldedLog: l, front: at}
 	e.helpers.post = func(job func()) { e.mail.post(func(*engine) { job() }) }
 	e.helpers.ended = e.mail.done
 	log, agent, turn, helpers := &e.foldedLog, &e.agent, &e.turn, &e.helpers
@@ -83,7 +81,7 @@ func newEngine(l foldedLog, named bool, folded event.Seq) *engine {
 	e.recording = recording{foldedLog: log, turn: turn}
 	e.listing = listing{foldedLog: log, agent: agent, named: named}
 	e.folds = foldCache{foldedLog: log, kept: folded}
-	e.unsaved = unsavedQueue{shown: &e.shown}
+	e.unsaved = unsavedQueue{shown: e.shown}
 	return e
 }
 
@@ -96,6 +94,7 @@ func (e *engine) record(ctx context.Context, from *sink, payloads []event.Payloa
 // state first, because the list's line may be older than the log.
 func (e *engine) start() {
 	e.publish()
+	close(e.shown.known)
 	e.listing.keep(time.Now())
 	go e.run() // the closer of the session waits for gone
 }

@@ -156,7 +156,7 @@ func (l *foldedLog) followRepaired() {
 	if l.log.Marks().Visible <= l.fold.seq {
 		return
 	}
-	f, err := catchUp(context.Background(), l.log, l.queue, l.fold)
+	f, err := recoveryFrom(l.log, l.queue, l.fold).run(context.Background())
 	if err != nil {
 		l.noteLog(err)
 		return

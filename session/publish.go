@@ -13,11 +13,32 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
+// front is the part of a session that other goroutines reach.
+type front struct {
+	mail  *mailbox[engine]
+	gone  chan struct{} // closed when all goroutines of the session have ended
+	shown *shown
+}
+
+func newFront() front {
+	return front{mail: newMailbox[engine](), gone: make(chan struct{}), shown: &shown{known: make(chan struct{})}}
+}
+
 // shown is what a session shows to readers outside of its goroutine.
 type shown struct {
 	state   atomic.Pointer[State]
-	bell    bell.Bell              // rings when state changed
+	bell    bell.Bell              // rings when state or readSeq changed
 	unsaved atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
+
+	known   chan struct{}         // closed when state or failed is set
+	readSeq atomic.Int64          // the last event read for the first state
+	failed  atomic.Pointer[error] // why there will be no state
+}
+
+// read shows how far the log was read for the first state.
+func (s *shown) read(through event.Seq) {
+	s.readSeq.Store(int64(through))
+	s.bell.Ring()
 }
 
 // publish publishes the state if it changed.

@@ -18,12 +18,13 @@ import (
 const foldBatch = 4 << 20
 
 // recovery restores a session from its log and its queue: open calls, the outcome
-// of each prompt, the turn that a crash interrupted. It runs before the session has
-// observers. It may be interrupted and repeated at any point.
+// of each prompt, the turn that a crash interrupted. Meanwhile observers may read the
+// log. It may be interrupted and repeated at any point.
 type recovery struct {
 	log   *store.Log
 	queue *queue.Queue
 	fold  fold
+	told  func(event.Seq) // called with the last seq that was read, as reading goes on
 
 	// Facts about prompts in the log that the ledger does not have yet.
 	entries     []queue.Entry
@@ -34,27 +35,34 @@ type recovery struct {
 	headers []event.Header // of the batch being read; reused
 }
 
-// recoverSession reads the log and the queue and closes open turns and calls.
-// stored is the last event in the stored fold.
-func recoverSession(ctx context.Context, log *store.Log, q *queue.Queue, delegating []string) (f fold, stored event.Seq, err error) {
-	f = loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
-	f.tools.delegating, stored = delegating, f.seq
-	f, err = catchUp(ctx, log, q, f)
-	return f, stored, err
+// newRecovery begins from the stored fold of the log. It reads nothing yet.
+func newRecovery(log *store.Log, q *queue.Queue, delegating []string) *recovery {
+	f := loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
+	f.tools.delegating = delegating
+	return recoveryFrom(log, q, f)
 }
 
-// catchUp continues from a fold of the log's beginning.
-func catchUp(ctx context.Context, log *store.Log, q *queue.Queue, f fold) (fold, error) {
+// recoveryFrom continues from a fold of the log's beginning.
+func recoveryFrom(log *store.Log, q *queue.Queue, f fold) *recovery {
 	if event.Seq(q.LogSeq()) > log.Marks().Visible {
 		// The queue belongs to another history of this session, such as that before
 		// a backup was restored.
 		q.Rewind()
 	}
-	r := &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq())}
-	if err := r.read(ctx, min(f.seq, r.ledgerAfter)); err != nil {
+	return &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq()), told: func(event.Seq) {}}
+}
+
+// behind is how many events run has to read.
+func (r *recovery) behind() event.Seq {
+	return r.log.Marks().Visible - min(r.fold.seq, r.ledgerAfter)
+}
+
+// run reads the log and the queue and closes open turns and calls.
+func (r *recovery) run(ctx context.Context) (fold, error) {
+	if err := r.read(ctx, min(r.fold.seq, r.ledgerAfter)); err != nil {
 		return fold{}, err
 	}
-	if r.fold.recorder.Open || log.Metadata().Imported {
+	if r.fold.recorder.Open || r.log.Metadata().Imported {
 		// The recorder may still be running and continues. An imported session is
 		// read-only.
 		_ = r.followLog()
@@ -91,6 +99,7 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 		}
 		r.fold.seq = max(r.fold.seq, through)
 		after = through
+		r.told(after)
 	}
 }
 

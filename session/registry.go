@@ -15,11 +15,13 @@ import (
 const restBeforeEviction = time.Minute
 
 // opening is a session that is open, being opened or being closed. The manager's mu
-// guards its fields, except for b and err, which are set before done is closed.
+// guards its fields, except for b and err. b is set before readable is closed, unless
+// the log cannot be read; err is set before done is closed.
 type opening struct {
-	done chan struct{} // closed when b or err is set
-	b    *BackgroundSession
-	err  error
+	readable chan struct{} // closed when the log can be read, or together with done
+	done     chan struct{} // closed when the opening has ended
+	b        *BackgroundSession
+	err      error
 
 	used time.Time
 	// retiring is set while the session is being closed. It is closed when that has
@@ -30,26 +32,56 @@ type opening struct {
 // Session returns a session and opens it if necessary. Before it returns,
 // everything that a crash left open is closed.
 func (m *Manager) Session(ctx context.Context, id string) (*BackgroundSession, error) {
-	if !store.ValidID(id) {
-		return nil, fmt.Errorf("%w: %q is not a session id", state.ErrNotFound, id)
-	}
 	for {
-		o, retiring, err := m.enter(id)
-		if err != nil {
+		o, again, err := m.await(ctx, id, func(o *opening) chan struct{} { return o.done })
+		switch {
+		case err != nil:
 			return nil, err
+		case again:
+			continue
+		case o.err != nil:
+			return nil, o.err
 		}
-		wait := o.done
-		if retiring != nil {
-			wait = retiring
+		return o.b, nil
+	}
+}
+
+// Readable is Session, but does not wait for the state of a session that has many
+// events to read: it returns once the log can be read. See BackgroundSession.Known.
+func (m *Manager) Readable(ctx context.Context, id string) (*BackgroundSession, error) {
+	for {
+		o, again, err := m.await(ctx, id, func(o *opening) chan struct{} { return o.readable })
+		switch {
+		case err != nil:
+			return nil, err
+		case again:
+			continue
+		case o.b == nil:
+			return nil, o.err
 		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		if retiring == nil {
-			return o.b, o.err
-		}
+		return o.b, nil
+	}
+}
+
+// await waits for a step of a session's opening. again means that it waited for the
+// end of its closing instead.
+func (m *Manager) await(ctx context.Context, id string, step func(*opening) chan struct{}) (o *opening, again bool, err error) {
+	if !store.ValidID(id) {
+		return nil, false, fmt.Errorf("%w: %q is not a session id", state.ErrNotFound, id)
+	}
+	o, retiring, err := m.enter(id)
+	if err != nil {
+		return nil, false, err
+	}
+	wait := step(o)
+	if retiring != nil {
+		wait = retiring
+	}
+	select {
+	case <-wait:
+		return o, retiring != nil, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
 	}
 }
 
@@ -62,7 +94,7 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 	}
 	o = m.open[id]
 	if o == nil {
-		o = &opening{done: make(chan struct{})}
+		o = &opening{readable: make(chan struct{}), done: make(chan struct{})}
 		m.open[id] = o
 		m.helpers.Add(1)
 		go func() {
@@ -74,27 +106,49 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 	return o, o.retiring, nil
 }
 
+// readFirst is how many events may be read before a session is readable. More take
+// longer than a person should wait for the newest.
+const readFirst = 4096
+
 // openSession opens a session under the manager's context, because its caller may
 // go away and others may wait for it.
 func (m *Manager) openSession(id string, o *opening) {
-	o.b, o.err = m.load(id)
-	m.noteOpened(id, o.err)
-	if o.err != nil {
+	b, r, err := m.read(id)
+	early := err == nil && r.behind() > readFirst
+	if early {
+		o.b = b
+		close(o.readable)
+	}
+	if err == nil {
+		err = m.recover(b, r)
+	}
+	o.err = err
+	m.noteOpened(id, err)
+	if err != nil {
 		m.mu.Lock()
 		delete(m.open, id) // the next call tries again
 		m.mu.Unlock()
+		if early {
+			b.fail(err)
+		}
+	}
+	if !early {
+		if err == nil {
+			o.b = b
+		}
+		close(o.readable)
 	}
 	close(o.done)
-	if o.err == nil {
+	if err == nil {
 		m.changes.Touch(id) // a reader of open sessions may have looked too early
 	}
 }
 
-// load recovers a session and starts its engine.
-func (m *Manager) load(id string) (*BackgroundSession, error) {
+// read opens the log and the queue of a session, so that its events can be read.
+func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
 	log, err := m.store.Log(m.ctx, id)
 	if err != nil {
-		return nil, openError(id, err)
+		return nil, nil, openError(id, err)
 	}
 	if log.Health().State == store.HealthFrozen {
 		if err := log.Reopen(m.ctx); err != nil { // the log stays readable
@@ -103,35 +157,43 @@ func (m *Manager) load(id string) (*BackgroundSession, error) {
 	}
 	dir, err := m.store.SessionDir(id)
 	if err != nil {
-		return nil, openError(id, err)
+		return nil, nil, openError(id, err)
 	}
 	q, err := queue.Open(dir, queue.Options{Failpoint: m.failing})
 	if err != nil {
-		return nil, openError(id, err)
+		return nil, nil, openError(id, err)
 	}
-	f, stored, err := recoverSession(m.ctx, log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
+	logger := m.logger.With("session", id)
+	b := &BackgroundSession{
+		id: id, log: log, front: newFront(), watchers: newWatchers(), logger: logger,
+		comments: openCommentBook(dir, logger), counting: make(chan struct{}, 1),
+	}
+	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
+	r.told = b.shown.read
+	return b, r, nil
+}
+
+// recover restores the state of a session and starts its engine.
+func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
+	stored := r.fold.seq
+	f, err := r.run(m.ctx)
 	if err != nil {
-		return nil, openError(id, err)
+		return openError(b.id, err)
 	}
 	if f.cutNow != nil {
 		m.hub.numbers.cutOff(*f.cutNow)
 	}
-	meta := log.Metadata()
-	logger, watchers := m.logger.With("session", id), newWatchers()
+	meta := b.log.Metadata()
 	e := newEngine(foldedLog{
-		id: id, log: log, queue: q, hub: m.hub, watchers: watchers, logger: logger,
+		id: b.id, log: b.log, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
-	}, meta.Named, stored)
-	e.health.blocked = log.Health().State == store.HealthBlocked // the repair waits for space
+	}, b.front, meta.Named, stored)
+	e.health.blocked = b.log.Health().State == store.HealthBlocked // the repair waits for space
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
-	b := &BackgroundSession{
-		id: id, log: log, mail: e.mail, gone: e.gone, shown: &e.shown, watchers: watchers, logger: logger,
-		comments: openCommentBook(dir, logger), counting: make(chan struct{}, 1),
-	}
 	e.resumes.again = b.resumeUnchanged
 	e.start()
-	return b, nil
+	return nil
 }
 
 // opened lists the open sessions.
