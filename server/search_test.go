@@ -17,8 +17,8 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
-	"github.com/abidehub/abide/session/store"
 )
 
 type found struct {
@@ -144,7 +144,7 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	const id = "20260221-140307-aaaaaaaa"
 	own := filepath.Join(dir, "sessions", id)
 	require.NoError(t, os.MkdirAll(own, 0o700))
-	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
+	metadata, err := json.Marshal(journal.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(own, "metadata.json"), metadata, 0o600))
 	// Opening a named pipe blocks, like a disk that does not answer.

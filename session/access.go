@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // Done returns a channel that is closed when the session is no longer open: it was
@@ -22,10 +22,10 @@ func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	if err == nil {
 		return blob, nil
 	}
-	if away := b.log.Present(); errors.Is(away, store.ErrAway) {
+	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
 		return nil, logError(away)
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, journal.ErrNotFound) {
 		return nil, logError(err)
 	}
 	return nil, &ProblemError{blobProblem(b.id, err), err}
@@ -35,7 +35,7 @@ func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 // prompt. It also returns true if that cannot be determined.
 func (b *BackgroundSession) Attached(sha256 string) bool {
 	_, err := b.log.Upload(event.Attachment{SHA256: sha256})
-	return !errors.Is(err, store.ErrNotFound)
+	return !errors.Is(err, journal.ErrNotFound)
 }
 
 // Settings returns the current settings. They are shared and must not be changed.

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // forgetBound is how long an agent may take to delete its own copy of a session.
@@ -81,7 +81,7 @@ func (e *engine) restful() bool {
 func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	return tell(ctx, b.mail, func(e *engine) error {
 		e.listing.named = name != ""
-		e.log.UpdateMetadata(func(m *store.Metadata) {
+		e.log.UpdateMetadata(func(m *journal.Metadata) {
 			if m.Named = e.listing.named; e.listing.named {
 				m.Name = name
 			}
@@ -93,7 +93,7 @@ func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 
 // label changes the session's labels and writes them to the device.
 func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
-	change := func(m *store.Metadata) {
+	change := func(m *journal.Metadata) {
 		if p.Name != nil {
 			if m.Named = *p.Name != ""; m.Named {
 				m.Name = *p.Name

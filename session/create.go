@@ -10,8 +10,8 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // CreateRequest asks for a new session.
@@ -103,7 +103,7 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 		return nil, err
 	}
 	defer done()
-	for md := range m.store.Newest(store.Place{}) {
+	for md := range m.store.Newest(journal.Place{}) {
 		if md.RequestKey == r.Key && r.Actor.Is(md.CreatedBy, md.CreatedByID) {
 			return m.createdBefore(ctx, r, md)
 		}
@@ -139,7 +139,7 @@ func (m *Manager) holdKey(ctx context.Context, key creationKey) (done func(), er
 
 // createdBefore answers a request that has already created a session. It also sets
 // the name if the hub ended before that.
-func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md store.Metadata) (*BackgroundSession, error) {
+func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal.Metadata) (*BackgroundSession, error) {
 	// Older sessions have no hash; for them any request matches.
 	if md.RequestHash != "" && md.RequestHash != r.hash() {
 		return nil, fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", state.ErrConflict, md.SessionID)

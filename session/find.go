@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // maxSearches limits concurrent searches to half of the processors, so that running
@@ -106,7 +106,7 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 // creation time, so the order is stable during a search.
 func (m *Manager) searchable(only string) []search.Source {
 	var sources []search.Source
-	for md := range m.store.Newest(store.Place{}) {
+	for md := range m.store.Newest(journal.Place{}) {
 		if only != "" && md.SessionID != only {
 			continue
 		}

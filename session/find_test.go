@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
-	"github.com/abidehub/abide/session/store"
 )
 
 // reading counts the searches that are reading files.
@@ -32,7 +32,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	const id = "20260221-140307-aaaaaaaa"
 	dir := filepath.Join(h.dir, "sessions", id)
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	metadata, err := json.Marshal(store.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
+	metadata, err := json.Marshal(journal.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), metadata, 0o600))
 	// Opening a named pipe blocks, like a disk that does not answer.

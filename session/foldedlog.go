@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -118,13 +119,13 @@ func (l *foldedLog) noteLog(err error) {
 	h := &l.health
 	switch {
 	case err == nil:
-		if h.blocked && l.log.Health().State != store.HealthBlocked { // otherwise a larger value still waits
+		if h.blocked && l.log.Health().State != journal.HealthBlocked { // otherwise a larger value still waits
 			h.blocked, l.dirty = false, true
 		}
-	case errors.Is(err, store.ErrBlocked):
+	case errors.Is(err, journal.ErrBlocked):
 		l.dirty = l.dirty || !h.blocked
 		h.blocked, h.probeAt = true, time.Now().Add(probeInterval)
-	case errors.Is(err, store.ErrInvalid): // not a problem of the device
+	case errors.Is(err, journal.ErrInvalid): // not a problem of the device
 	default:
 		if h.frozen == nil {
 			l.logger.Error("log accepts no more events", "err", err)
@@ -141,7 +142,7 @@ func (l *foldedLog) probeLog(now time.Time) {
 		return
 	}
 	if !now.Before(h.probeAt) {
-		if l.log.Health().State != store.HealthBlocked {
+		if l.log.Health().State != journal.HealthBlocked {
 			h.blocked, l.dirty = false, true
 			l.followRepaired()
 			return
@@ -176,9 +177,9 @@ func (l *foldedLog) refusal() error {
 	case l.imported:
 		return errImported
 	case l.health.frozen != nil:
-		return l.stuck(fmt.Errorf("%w: %w", store.ErrFrozen, l.health.frozen))
+		return l.stuck(fmt.Errorf("%w: %w", journal.ErrFrozen, l.health.frozen))
 	case l.health.blocked:
-		return l.stuck(store.ErrBlocked)
+		return l.stuck(journal.ErrBlocked)
 	case l.recordedAbroad():
 		return fmt.Errorf("%w: the session was recorded in a directory outside of the hub's workspaces", state.ErrConflict)
 	}

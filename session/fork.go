@@ -9,8 +9,8 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
 )
 
@@ -49,7 +49,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err != nil {
 		return nil, err
 	}
-	origin := store.Forked{SessionID: id, Seq: r.Seq}
+	origin := journal.Forked{SessionID: id, Seq: r.Seq}
 	create := CreateRequest{Agent: r.Agent, Workspace: r.Workspace, Actor: r.Actor, Key: r.Key, forkOf: fmt.Sprint(id, " ", r.Seq)}
 	if create.Agent == "" {
 		create.Agent = md.Agent
@@ -74,9 +74,9 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err := made.beginFork(ctx, origin, account, r.Actor); err != nil {
 		return nil, err
 	}
-	from.log.UpdateMetadata(func(m *store.Metadata) {
-		if !slices.ContainsFunc(m.Forks, func(f store.Forked) bool { return f.SessionID == made.ID() }) {
-			m.Forks = append(slices.Clone(m.Forks), store.Forked{SessionID: made.ID(), Seq: r.Seq})
+	from.log.UpdateMetadata(func(m *journal.Metadata) {
+		if !slices.ContainsFunc(m.Forks, func(f journal.Forked) bool { return f.SessionID == made.ID() }) {
+			m.Forks = append(slices.Clone(m.Forks), journal.Forked{SessionID: made.ID(), Seq: r.Seq})
 		}
 	})
 	m.changes.Touch(id)
@@ -84,12 +84,12 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 }
 
 // beginFork writes the summary once.
-func (b *BackgroundSession) beginFork(ctx context.Context, origin store.Forked, account string, by event.Actor) error {
+func (b *BackgroundSession) beginFork(ctx context.Context, origin journal.Forked, account string, by event.Actor) error {
 	raw, err := json.Marshal(origin)
 	if err != nil {
 		return fmt.Errorf("fork session: %w", err)
 	}
-	b.log.UpdateMetadata(func(m *store.Metadata) { m.ForkedFrom = &origin })
+	b.log.UpdateMetadata(func(m *journal.Metadata) { m.ForkedFrom = &origin })
 	return tell(ctx, b.mail, func(e *engine) error {
 		if e.fold.given > 0 {
 			return nil // a repeated request

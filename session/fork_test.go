@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
@@ -27,8 +28,8 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 	require.Equal(t, made.ID(), again.ID(), "the same request makes one fork")
 
 	require.Equal(t, string(before), string(exported(t, b, export.JSONL)))
-	require.Equal(t, []store.Forked{{SessionID: made.ID(), Seq: at}}, b.Info().Forks)
-	require.Equal(t, &store.Forked{SessionID: b.ID(), Seq: at}, made.Info().ForkedFrom)
+	require.Equal(t, []journal.Forked{{SessionID: made.ID(), Seq: at}}, b.Info().Forks)
+	require.Equal(t, &journal.Forked{SessionID: b.ID(), Seq: at}, made.Info().ForkedFrom)
 	require.Equal(t, b.Info().Workspace, made.Info().Workspace)
 
 	batch, err := made.Log().ReadAfter(ctxOf(t), 0, 1<<20)

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // Limits of an import in bytes: of a line, of a file of a zip held in memory, and
@@ -61,11 +61,11 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 	}
 	defer source.Close()
 	id, err := m.store.Import(ctx, source.imported)
-	if errors.Is(err, store.ErrExists) {
+	if errors.Is(err, journal.ErrExists) {
 		b, err := m.importedBefore(ctx, id, source)
 		return b, false, err
 	}
-	if errors.Is(err, store.ErrInvalid) {
+	if errors.Is(err, journal.ErrInvalid) {
 		return nil, false, fmt.Errorf("%w: this cannot be imported: %w", state.ErrInvalid, err)
 	}
 	if err != nil {
@@ -117,7 +117,7 @@ func (m *Manager) importedBefore(ctx context.Context, id string, from *importSou
 
 // importSource is an opened export.
 type importSource struct {
-	imported store.Imported
+	imported journal.Imported
 	comments []Comment
 	closers  []io.Closer
 }
@@ -240,7 +240,7 @@ func (s *importSource) beside(f *zip.File) error {
 		}
 		return err
 	}
-	var md store.Metadata
+	var md journal.Metadata
 	if err := json.Unmarshal(data, &md); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/store"
 )
@@ -32,7 +33,7 @@ func shelve(t testing.TB, dir string, n int) shelf {
 	s := shelf{store.OS(), filepath.Join(dir, "sessions"), fstest.MapFS{}, &atomic.Int64{}}
 	for i := range n {
 		at := time.Date(2026, 2, 21, 14, 3, 7, 0, time.UTC).Add(time.Duration(i) * time.Second)
-		m := store.Metadata{
+		m := journal.Metadata{
 			Format: 1, SessionID: fmt.Sprintf("%s-%08x", at.Format("20060102-150405"), i), Name: fmt.Sprintf("Task N%d", i),
 			Agent: "fake", Workspace: "/work", ProjectRoot: fmt.Sprintf("/projects/p%d", i%100), CreatedAt: at, UpdatedAt: at,
 			Status: "idle", LastLine: "It is done.", EventCount: 9, MinSeq: 1, MaxSeq: 9, Epoch: "0123456789abcdef",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
@@ -253,7 +254,7 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		data, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
-		var onDisk store.Metadata
+		var onDisk journal.Metadata
 		return err == nil && json.Unmarshal(data, &onDisk) == nil && onDisk.Status == "idle"
 	}, patience, tick, "metadata on the device does not follow the end of the turn")
 }
@@ -273,7 +274,7 @@ func TestMetadataIsOnTheDeviceWithTheEndOfATurn(t *testing.T) {
 		require.Equal(t, ended, time.Now())
 		data, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
 		require.NoError(t, err)
-		var onDisk store.Metadata
+		var onDisk journal.Metadata
 		require.NoError(t, json.Unmarshal(data, &onDisk))
 		require.Equal(t, "idle", onDisk.Status)
 		require.Equal(t, b.Log().Marks().Written, onDisk.MaxSeq)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -37,7 +38,7 @@ func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
 func (r *OfflineRecording) End(ctx context.Context, reason string, actor event.Actor) error {
 	err := r.write(ctx, r.fold.closed(endOf(reason, actor), event.StopInterrupted))
 	if err == nil {
-		r.log.UpdateMetadata(func(m *store.Metadata) { m.Status = string(state.StatusEnded) }) // for the session list
+		r.log.UpdateMetadata(func(m *journal.Metadata) { m.Status = string(state.StatusEnded) }) // for the session list
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // agentOutput records the agent's output and forwards what affects the turn, the
@@ -67,7 +67,7 @@ func (o *agentOutput) recordFrozen(payloads []event.Payload) error {
 	for _, p := range payloads {
 		if _, ok := p.(event.AgentExit); ok {
 			o.agent.gone()
-			o.agent.become(AgentFailed, o.stuck(store.ErrFrozen).Error())
+			o.agent.become(AgentFailed, o.stuck(journal.ErrFrozen).Error())
 			return o.health.frozen
 		}
 	}

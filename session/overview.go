@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/playback"
-	"github.com/abidehub/abide/session/store"
 )
 
 const (
@@ -58,7 +58,7 @@ func (b *BackgroundSession) extend(ctx context.Context, fold *playback.Fold) err
 	after := fold.Overview.AtSeq
 	for {
 		batch, through, err := b.log.ReadWritten(ctx, after, overviewBatch)
-		if kept := b.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+		if kept := b.log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {
 			after = kept
 			continue
 		}

@@ -9,9 +9,9 @@ import (
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // ProblemKind is the kind of a session's problem.
@@ -64,20 +64,20 @@ func (e *ProblemError) Is(target error) bool { return target == state.ErrUnavail
 // returned unchanged.
 func openError(id string, err error) error {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, store.ErrClosed):
+	case errors.Is(err, context.Canceled), errors.Is(err, journal.ErrClosed):
 		return fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, journal.ErrInvalidID):
 		return fmt.Errorf("open session: %w", logError(err))
 	}
 	t := Problem{SessionID: id, Kind: ProblemUnreadable}
 	switch {
-	case errors.Is(err, store.ErrAway):
-		t = awayProblem(id, store.AbsenceOf(err))
-	case errors.Is(err, store.ErrBlocked), disk.IsFull(err):
+	case errors.Is(err, journal.ErrAway):
+		t = awayProblem(id, journal.AbsenceOf(err))
+	case errors.Is(err, journal.ErrBlocked), disk.IsFull(err):
 		t.Kind, t.What, t.Do = ProblemBlocked, "there is no space left to open the session", freeSpaceWords
-	case errors.Is(err, store.ErrFrozen), errors.Is(err, syscall.EIO):
+	case errors.Is(err, journal.ErrFrozen), errors.Is(err, syscall.EIO):
 		t.Kind, t.What, t.Do = ProblemFrozen, "the device failed while the session was opened", deviceWords
-	case errors.Is(err, store.ErrFormat):
+	case errors.Is(err, journal.ErrFormat):
 		t.What, t.Do = "the session was written by a newer abide", "run that version or a later one"
 	case errors.Is(err, fs.ErrPermission):
 		t.What, t.Do = "the session's files may not be read by the hub", "give them to the user the hub runs as, with mode 0600"
@@ -116,7 +116,7 @@ func (m *Manager) openFailure(id string) *ProblemError {
 	m.mu.Lock()
 	failed := m.broken[id]
 	m.mu.Unlock()
-	if failed == nil || !errors.Is(failed, store.ErrAway) || m.isAway(id) {
+	if failed == nil || !errors.Is(failed, journal.ErrAway) || m.isAway(id) {
 		return failed
 	}
 	return nil // it is back
@@ -134,7 +134,7 @@ func (m *Manager) isAway(id string) bool {
 
 // listed returns a session's line of the list, also if the session cannot be
 // opened.
-func (m *Manager) listed(meta store.Metadata) list.Info {
+func (m *Manager) listed(meta journal.Metadata) list.Info {
 	info := list.InfoOf(meta)
 	if m.openFailure(meta.SessionID) != nil {
 		info.Status = state.StatusDamaged
@@ -156,7 +156,7 @@ func (m *Manager) Problems() []Problem {
 			all = append(all, failed.Problem)
 			continue
 		}
-		var health store.Health
+		var health journal.Health
 		if b := open[meta.SessionID]; b != nil {
 			health = b.log.Health()
 		} else if meta.Damage != nil {
@@ -173,7 +173,7 @@ func (m *Manager) Problems() []Problem {
 }
 
 // problemsOf describes a log's health.
-func problemsOf(id string, h store.Health) []Problem {
+func problemsOf(id string, h journal.Health) []Problem {
 	var all []Problem
 	add := func(kind ProblemKind, what, do string) { all = append(all, Problem{id, kind, what, do}) }
 	if t, stuck := stuckProblem(id, h); stuck {

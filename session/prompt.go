@@ -13,8 +13,8 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // Limits of a prompt.
@@ -125,7 +125,7 @@ func (i *intake) unarchive() {
 	if !i.log.Metadata().Archived {
 		return
 	}
-	if err := i.log.Label(func(m *store.Metadata) { m.Archived = false }); err != nil {
+	if err := i.log.Label(func(m *journal.Metadata) { m.Archived = false }); err != nil {
 		i.logger.Warn("session stays archived", "err", err)
 	}
 	i.list.changed = true
@@ -204,7 +204,7 @@ func (i *intake) uploaded(claims []event.Attachment) (list []event.Attachment, m
 		switch {
 		case err == nil:
 			list[n] = a
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, journal.ErrNotFound):
 			missing = fmt.Errorf("%w: attachment %q was not uploaded to this session", state.ErrInvalid, claim.Name)
 		default:
 			missing = fmt.Errorf("attachment %q cannot be read: %w", claim.Name, logError(err))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // front is the part of a session that other goroutines reach.
@@ -162,7 +162,7 @@ func (l *listing) keep(now time.Time) {
 func (l *listing) updateMetadata(status state.Status) {
 	f := &l.fold
 	name, line := f.name(), l.lineFor(status)
-	l.log.UpdateMetadata(func(m *store.Metadata) {
+	l.log.UpdateMetadata(func(m *journal.Metadata) {
 		m.Named = l.named
 		if !m.Named {
 			m.Name = name

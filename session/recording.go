@@ -14,8 +14,8 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // recorderSilence is how long a recorder may be silent before the session is closed
@@ -220,7 +220,7 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 		return 0, err
 	}
 	first, err := r.write(list...)
-	if errors.Is(err, store.ErrInvalid) { // too large for a line
+	if errors.Is(err, journal.ErrInvalid) { // too large for a line
 		return 0, fmt.Errorf("%w: record events: %w", state.ErrInvalid, err)
 	}
 	if err != nil {

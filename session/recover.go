@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -84,7 +85,7 @@ func (r *recovery) run(ctx context.Context) (fold, error) {
 func (r *recovery) read(ctx context.Context, after event.Seq) error {
 	for {
 		batch, through, err := r.log.ReadWritten(ctx, after, foldBatch)
-		if kept := r.log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+		if kept := r.log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {
 			after = kept
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // restBeforeEviction is how long an open session must be unused before it may be
@@ -66,7 +66,7 @@ func (m *Manager) Readable(ctx context.Context, id string) (*BackgroundSession, 
 // await waits for a step of a session's opening. again means that it waited for the
 // end of its closing instead.
 func (m *Manager) await(ctx context.Context, id string, step func(*opening) chan struct{}) (o *opening, again bool, err error) {
-	if !store.ValidID(id) {
+	if !journal.ValidID(id) {
 		return nil, false, fmt.Errorf("%w: %q is not a session id", state.ErrNotFound, id)
 	}
 	o, retiring, err := m.enter(id)
@@ -150,7 +150,7 @@ func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
 	if err != nil {
 		return nil, nil, openError(id, err)
 	}
-	if log.Health().State == store.HealthFrozen {
+	if log.Health().State == journal.HealthFrozen {
 		if err := log.Reopen(m.ctx); err != nil { // the log stays readable
 			m.logger.Error("log stays frozen", "session", id, "err", err)
 		}
@@ -189,7 +189,7 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, b.front, meta.Named, stored)
-	e.health.blocked = b.log.Health().State == store.HealthBlocked // the repair waits for space
+	e.health.blocked = b.log.Health().State == journal.HealthBlocked // the repair waits for space
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	e.resumes.again = b.resumeUnchanged
 	e.start()
@@ -268,7 +268,7 @@ func (m *Manager) Reopen(ctx context.Context, id string) error {
 		return err
 	}
 	frozen, err := ask(ctx, b.mail, func(e *engine) (bool, error) {
-		return e.health.frozen != nil || e.log.Health().State == store.HealthFrozen, nil
+		return e.health.frozen != nil || e.log.Health().State == journal.HealthFrozen, nil
 	})
 	if err != nil || !frozen {
 		return err
@@ -278,8 +278,8 @@ func (m *Manager) Reopen(ctx context.Context, id string) error {
 		return fmt.Errorf("reopen session: %w", err)
 	}
 	b, err = m.Session(ctx, id) // opening a session reopens its log
-	if err == nil && b.log.Health().State == store.HealthFrozen {
-		err = b.stuck(store.ErrFrozen)
+	if err == nil && b.log.Health().State == journal.HealthFrozen {
+		err = b.stuck(journal.ErrFrozen)
 	}
 	return err
 }

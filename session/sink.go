@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // The first and the longest pause between attempts to record while the log is
@@ -72,7 +72,7 @@ func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, store.ErrBlocked) {
+		if !errors.Is(err, journal.ErrBlocked) {
 			return err
 		}
 		if err := s.pause(ctx, retry); err != nil {

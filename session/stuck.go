@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -26,16 +27,16 @@ const (
 )
 
 // stuckProblem returns the problem of a log that cannot be written, or nil.
-func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
+func stuckProblem(id string, h journal.Health) (t Problem, stuck bool) {
 	t.SessionID = id
 	switch {
-	case h.State == store.HealthBlocked:
+	case h.State == journal.HealthBlocked:
 		t.Kind, t.What, t.Do = ProblemBlocked, "there is no space left to write the log", freeSpaceWords
-	case h.State != store.HealthFrozen:
+	case h.State != journal.HealthFrozen:
 		return t, false
-	case h.Absence == store.Away, h.Absence == store.AllAway:
+	case h.Absence == journal.Away, h.Absence == journal.AllAway:
 		return awayProblem(id, h.Absence), true
-	case h.Absence == store.Returned:
+	case h.Absence == journal.Returned:
 		t.Kind, t.What, t.Do = ProblemFrozen, "the session's directory was gone for a while, and is back", returnedWords
 		return t, true
 	case h.Taken != "":
@@ -51,8 +52,8 @@ func stuckProblem(id string, h store.Health) (t Problem, stuck bool) {
 }
 
 // awayProblem says which directory is missing.
-func awayProblem(id string, which store.Absence) Problem {
-	if which == store.AllAway {
+func awayProblem(id string, which journal.Absence) Problem {
+	if which == journal.AllAway {
 		return Problem{id, ProblemUnreadable, "the directory of all sessions is gone", allGoneWords}
 	}
 	return Problem{id, ProblemUnreadable, "the session's directory is gone", goneWords}
@@ -85,7 +86,7 @@ func stuckError(id string, log *store.Log, err error) error {
 // blobProblem describes a damaged or missing blob file.
 func blobProblem(id string, err error) Problem {
 	what := "the file of this value cannot be read: " + whyUnsaved(err)
-	if errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, journal.ErrDamaged) {
 		what = "the file of this value is damaged"
 	}
 	return Problem{id, ProblemDamaged, what, "`abide check " + id + "` names it: put it back from a backup, or upload the same file again"}
@@ -93,10 +94,10 @@ func blobProblem(id string, err error) Problem {
 
 // unkept is the error for an upload that could not be stored.
 func (b *BackgroundSession) unkept(err error) error {
-	if isStuck(err) || errors.Is(err, store.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if isStuck(err) || errors.Is(err, journal.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return b.stuck(err)
 	}
-	if away := b.log.Present(); errors.Is(away, store.ErrAway) {
+	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
 		return logError(away)
 	}
 	return &ProblemError{Problem{b.id, ProblemDamaged, "the file cannot be kept: " + whyUnsaved(err),
@@ -106,28 +107,28 @@ func (b *BackgroundSession) unkept(err error) error {
 // ReadError is the error for a failed read of the session's log. It explains a
 // missing directory.
 func (b *BackgroundSession) ReadError(err error) error {
-	if errors.Is(err, store.ErrAway) {
+	if errors.Is(err, journal.ErrAway) {
 		return logError(err)
 	}
 	return err
 }
 
 func isStuck(err error) bool {
-	return errors.Is(err, store.ErrBlocked) || errors.Is(err, store.ErrFrozen) || errors.Is(err, store.ErrAway)
+	return errors.Is(err, journal.ErrBlocked) || errors.Is(err, journal.ErrFrozen) || errors.Is(err, journal.ErrAway)
 }
 
 // logError turns a store's error into one of this package's.
 func logError(err error) error {
 	switch {
-	case errors.Is(err, store.ErrAway):
-		return &ProblemError{awayProblem("", store.AbsenceOf(err)), err}
-	case errors.Is(err, store.ErrBlocked):
+	case errors.Is(err, journal.ErrAway):
+		return &ProblemError{awayProblem("", journal.AbsenceOf(err)), err}
+	case errors.Is(err, journal.ErrBlocked):
 		return &ProblemError{Problem{Kind: ProblemBlocked, What: "there is no space left on the device", Do: freeSpaceWords}, err}
-	case errors.Is(err, store.ErrFrozen):
+	case errors.Is(err, journal.ErrFrozen):
 		return &ProblemError{Problem{Kind: ProblemFrozen, What: frozenWords, Do: deviceWords}, err}
-	case errors.Is(err, store.ErrClosed):
+	case errors.Is(err, journal.ErrClosed):
 		return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalidID):
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, journal.ErrInvalidID):
 		return fmt.Errorf("%w: %w", state.ErrNotFound, err)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -86,7 +87,7 @@ func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) 
 // removeUploads is the part in the engine. named are the blobs that the log names
 // up to through. removed reports whether it tried to remove any.
 func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, named []string, through event.Seq) (removed bool, err error) {
-	if marks := i.log.Marks(); i.log.Health().State != store.HealthOK || marks.Written != marks.Visible {
+	if marks := i.log.Marks(); i.log.Health().State != journal.HealthOK || marks.Written != marks.Visible {
 		return false, nil // the log may hold a prompt that cannot be read yet
 	}
 	stale, err = i.log.StaleUploads(before, stale) // a file may have been uploaded again
@@ -119,7 +120,7 @@ func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, nam
 func namedAfter(ctx context.Context, log *store.Log, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
 	for {
 		batch, through, err := log.ReadWritten(ctx, after, sweepBatch)
-		if kept := log.Marks().Min - 1; errors.Is(err, store.ErrRemoved) && after < kept {
+		if kept := log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {
 			after = kept
 			continue
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -289,7 +290,7 @@ func (h *hub) close() error {
 		errs = append(errs, err)
 	}
 	err := h.store.Close()
-	if errors.Is(err, store.ErrFrozen) {
+	if errors.Is(err, journal.ErrFrozen) {
 		// The freeze was logged when it happened, and the next start repairs the
 		// log: the hub itself stopped as requested.
 		h.logger.Warn("a session could not be closed", "err", err)

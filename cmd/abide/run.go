@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -78,9 +79,9 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, state.ErrForbidden), errors.Is(err, localhub.ErrAgent):
 		return cli.ExitRefused
-	case errors.Is(err, auth.ErrInvalid), errors.Is(err, store.ErrInvalidID), badFlag(err):
+	case errors.Is(err, auth.ErrInvalid), errors.Is(err, journal.ErrInvalidID), badFlag(err):
 		return cli.ExitUsage
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, state.ErrNotFound), errors.Is(err, errNoData):
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, state.ErrNotFound), errors.Is(err, errNoData):
 		return cli.ExitNotFound
 	}
 	return cli.ExitFailed

@@ -9,7 +9,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/localhub"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // tokenAnswer is the output of `abide token --json`.
@@ -33,7 +33,7 @@ func (p *program) tokenCommand() *cobra.Command {
 			if req.Scope, known = auth.ParseScope(scope); !known {
 				return usagef("--scope is owner, collaborator or viewer")
 			}
-			if req.SessionID != "" && !store.ValidID(req.SessionID) {
+			if req.SessionID != "" && !journal.ValidID(req.SessionID) {
 				return usagef("%q is not the id of a session", req.SessionID)
 			}
 			return p.token(req)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
 	"github.com/abidehub/abide/session/store"
 )
@@ -192,7 +193,7 @@ func newOpener(ctx context.Context, dir string) (publisher, error) {
 		if err == nil {
 			// As a hub leaves a session that it saw: without it, opening would
 			// write, and read it whole.
-			l.UpdateMetadata(func(m *store.Metadata) { m.Name = "idle" })
+			l.UpdateMetadata(func(m *journal.Metadata) { m.Name = "idle" })
 			err = l.FlushMetadata(ctx)
 		}
 		if err != nil {

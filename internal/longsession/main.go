@@ -20,6 +20,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -86,7 +87,7 @@ func write(ctx context.Context, data string, start event.SessionStart, n, perTur
 			ledger = append(ledger, queue.Entry{PromptID: promptID(turn), Outcome: queue.Received, Seq: int64(first), At: time.Now()})
 		}
 	}
-	l.UpdateMetadata(func(m *store.Metadata) { m.Name = fmt.Sprintf("A session of %d events", n) })
+	l.UpdateMetadata(func(m *journal.Metadata) { m.Name = fmt.Sprintf("A session of %d events", n) })
 	if err := writeQueue(filepath.Join(data, "sessions", l.ID()), ledger, int64(l.Marks().Written)); err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -28,7 +29,7 @@ func Offline(ctx context.Context, dir, agent, workspace, name string) (Destinati
 		return nil, errors.Join(err, r.Close())
 	}
 	if name != "" {
-		err = log.Label(func(m *store.Metadata) { m.Name, m.Named = name, true })
+		err = log.Label(func(m *journal.Metadata) { m.Name, m.Named = name, true })
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())

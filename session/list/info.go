@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // Info is one line of the session list.
@@ -25,8 +25,8 @@ type Info struct {
 	Epoch      string
 	Archived   bool
 	Pinned     bool
-	ForkedFrom *store.Forked
-	Forks      []store.Forked
+	ForkedFrom *journal.Forked
+	Forks      []journal.Forked
 	Imported   bool // from another hub, read-only
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
@@ -35,7 +35,7 @@ type Info struct {
 
 // InfoOf returns the line of a session with this metadata. A session that the hub
 // has not opened yet is idle.
-func InfoOf(m store.Metadata) Info {
+func InfoOf(m journal.Metadata) Info {
 	status := state.Status(m.Status)
 	if status == "" {
 		status = state.StatusIdle

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // The default and the largest size of a page.
@@ -72,7 +72,7 @@ func decodeCursor(text string) (cursor, error) {
 // Page returns the page that o selects. newest lists the sessions after a place,
 // newest first; line makes the line of one. A cursor that is not of this list is
 // state.ErrInvalid.
-func (o Options) Page(newest func(store.Place) iter.Seq[store.Metadata], line func(store.Metadata) Info) (Page, error) {
+func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], line func(journal.Metadata) Info) (Page, error) {
 	limit := o.Limit
 	if limit <= 0 {
 		limit = defaultPage
@@ -87,7 +87,7 @@ func (o Options) Page(newest func(store.Place) iter.Seq[store.Metadata], line fu
 	}
 	words := strings.Fields(strings.ToLower(o.Query))
 	page := Page{Sessions: []Info{}}
-	for m := range newest(store.Place(from)) {
+	for m := range newest(journal.Place(from)) {
 		info := line(m)
 		if !o.keeps(m, info.Status) || !hasWords(m, words) {
 			continue
@@ -102,7 +102,7 @@ func (o Options) Page(newest func(store.Place) iter.Seq[store.Metadata], line fu
 	return page, nil
 }
 
-func (o Options) keeps(m store.Metadata, status state.Status) bool {
+func (o Options) keeps(m journal.Metadata, status state.Status) bool {
 	switch o.Status {
 	case "all":
 	case "archived":
@@ -125,7 +125,7 @@ func (o Options) keeps(m store.Metadata, status state.Status) bool {
 }
 
 // hasWords reports whether a line contains all words, which must be lower case.
-func hasWords(m store.Metadata, words []string) bool {
+func hasWords(m journal.Metadata, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}

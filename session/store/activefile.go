@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -43,7 +44,7 @@ func (a *activeFile) named(file File) error {
 
 // whyTaken returns whether the file or its directory was removed.
 func (a *activeFile) whyTaken() error {
-	if err := away(a.fs, a.dir); errors.Is(err, ErrAway) {
+	if err := away(a.fs, a.dir); errors.Is(err, journal.ErrAway) {
 		return err
 	}
 	return errTaken

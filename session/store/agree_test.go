@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -62,7 +63,7 @@ func TestCheckTellsOfAllThatOpeningASessionDoes(t *testing.T) {
 				require.NoError(t, err)
 				f.set(nthOf(1, "datasync", "events", syscall.EIO))
 				_, _, err = l.Append(t.Context(), prompt("p"))
-				require.ErrorIs(t, err, store.ErrFrozen)
+				require.ErrorIs(t, err, journal.ErrFrozen)
 				_ = s.Close() // it returns the log's freezing as an error
 			},
 			says: "the device failed",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
@@ -55,7 +56,7 @@ func (w *writer) acknowledge(ctx context.Context, first, last event.Seq, durable
 // does not write to the caller's drafts, which may be on its stack.
 func (w *writer) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft, error) {
 	if len(drafts) == 0 {
-		return nil, fmt.Errorf("%w: nothing to append", ErrInvalid)
+		return nil, fmt.Errorf("%w: nothing to append", journal.ErrInvalid)
 	}
 	large := false
 	for i := range drafts {
@@ -93,13 +94,13 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 		switch {
 		case err == nil:
 			h.fits(size)
-		case !errors.Is(err, ErrBlocked): // otherwise the caller repeats the append
+		case !errors.Is(err, journal.ErrBlocked): // otherwise the caller repeats the append
 			h.wants.CompareAndSwap(size, 0)
 		}
 		return blob, err
 	})
 	if errors.Is(err, blobs.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		err = fmt.Errorf("%w: %w", journal.ErrInvalid, err)
 	}
 	return data, err
 }
@@ -109,13 +110,13 @@ func (w *writer) shrink(ctx context.Context, data []byte) ([]byte, error) {
 func checkDraft(d *event.Draft) error {
 	n := len(d.Data)
 	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' {
-		return fmt.Errorf("%w: data of %q is not a JSON object", ErrInvalid, d.Type)
+		return fmt.Errorf("%w: data of %q is not a JSON object", journal.ErrInvalid, d.Type)
 	}
 	if bytes.IndexByte(d.Data, '\n') >= 0 {
-		return fmt.Errorf("%w: data of %q holds a line break", ErrInvalid, d.Type)
+		return fmt.Errorf("%w: data of %q holds a line break", journal.ErrInvalid, d.Type)
 	}
 	if d.Type == "" || d.Turn < 0 {
-		return fmt.Errorf("%w: type %q, turn %d", ErrInvalid, d.Type, d.Turn)
+		return fmt.Errorf("%w: type %q, turn %d", journal.ErrInvalid, d.Type, d.Turn)
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error
 func (w *writer) ready() error {
 	p := &w.out
 	if p.closed {
-		return ErrClosed
+		return journal.ErrClosed
 	}
 	if p.file == nil {
 		return w.noSpaceToRepair()
@@ -173,7 +174,7 @@ func (w *writer) ready() error {
 	}
 	if p.ragged {
 		if err := p.file.Truncate(p.offset); err != nil {
-			return fmt.Errorf("%w: truncate a failed write: %w", ErrBlocked, err)
+			return fmt.Errorf("%w: truncate a failed write: %w", journal.ErrBlocked, err)
 		}
 		p.ragged = false
 	}
@@ -199,7 +200,7 @@ func (w *writer) encode(drafts []event.Draft, next event.Seq) (event.Seq, error)
 		at, err := p.stamp(d)
 		if err != nil {
 			p.buf, p.lines, p.durable = p.buf[:buf], p.lines[:lines], p.durable[:durable]
-			return first, fmt.Errorf("%w: %w", ErrInvalid, err)
+			return first, fmt.Errorf("%w: %w", journal.ErrInvalid, err)
 		}
 		p.at = at
 		line := written{seq: next, start: len(p.buf)}
@@ -227,7 +228,7 @@ func (w *writer) undo(err error) error {
 	if disk.IsFull(err) {
 		w.health.block(err)
 		w.poke()
-		err = fmt.Errorf("%w: %w", ErrBlocked, err)
+		err = fmt.Errorf("%w: %w", journal.ErrBlocked, err)
 	} else {
 		w.freeze(fmt.Errorf("write log: %w", err))
 		err = w.health.refusal()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -49,8 +50,8 @@ func TestFault24ALogWhoseDirectoryIsGoneIsLeftAlone(t *testing.T) {
 		l := create(t, s)
 		require.NoError(t, disk.RemoveAll(filepath.Join("/data/sessions", l.ID())))
 		_, _, err = l.Append(context.Background(), prompt("p1"))
-		require.ErrorIs(t, err, store.ErrFrozen)
-		l.UpdateMetadata(func(m *store.Metadata) { m.LastLine = "said" })
+		require.ErrorIs(t, err, journal.ErrFrozen)
+		l.UpdateMetadata(func(m *journal.Metadata) { m.LastLine = "said" })
 		time.Sleep(10 * time.Second)
 		before := fsys.count()
 		time.Sleep(time.Hour)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -40,7 +41,7 @@ func (s *segment) lastLine() (p logfile.Line, err error) {
 // empty.
 func (s *segment) with(f func(file File, size int64) error) error {
 	file, err := s.acquire()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrNoFile) || errors.Is(err, ErrClosed) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrNoFile) || errors.Is(err, journal.ErrClosed) {
 		return nil
 	}
 	if err != nil {

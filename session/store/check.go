@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
@@ -35,17 +36,17 @@ func checkDir(ctx context.Context, fsys FS, boot, dir, id string, beside ...Besi
 	report := Report{Problems: []Problem{}}
 	root := filepath.Join(dir, sessionsDir)
 	if id != "" {
-		if !ValidID(id) {
-			return report, fmt.Errorf("%w: %q", ErrInvalidID, id)
+		if !journal.ValidID(id) {
+			return report, fmt.Errorf("%w: %q", journal.ErrInvalidID, id)
 		}
 		if _, err := fsys.Stat(filepath.Join(root, id)); errors.Is(err, fs.ErrNotExist) {
-			return report, fmt.Errorf("session %s: %w", id, ErrNotFound)
+			return report, fmt.Errorf("session %s: %w", id, journal.ErrNotFound)
 		}
 		return report, checkSession(ctx, fsys, boot, filepath.Join(root, id), &report, beside)
 	}
 	names, err := fsys.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return report, fmt.Errorf("check data directory %s: %w", dir, ErrNotFound)
+		return report, fmt.Errorf("check data directory %s: %w", dir, journal.ErrNotFound)
 	}
 	if err != nil {
 		return report, fmt.Errorf("check data directory: %w", err)
@@ -53,7 +54,7 @@ func checkDir(ctx context.Context, fsys FS, boot, dir, id string, beside ...Besi
 	checkTop(fsys, dir, &report)
 	for _, n := range names {
 		name := n.Name()
-		if !ValidID(name) || !n.IsDir() {
+		if !journal.ValidID(name) || !n.IsDir() {
 			if !strings.HasPrefix(name, newPrefix) && !strings.HasPrefix(name, deletedPrefix) {
 				detail := "not a session; nothing here reads it"
 				if n.Type() == fs.ModeSymlink {

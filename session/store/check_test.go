@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -168,9 +169,9 @@ func TestRepairFindsNothingToDoTheSecondTime(t *testing.T) {
 func TestCheckRefusesIDsThatAreNone(t *testing.T) {
 	d := recorded(t, 2)
 	_, err := store.Check(context.Background(), d.root, "../../etc")
-	require.ErrorIs(t, err, store.ErrInvalidID)
+	require.ErrorIs(t, err, journal.ErrInvalidID)
 	_, err = store.Check(context.Background(), d.root, "20260101-000000-00000000")
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
 func TestRepairRepairsWhatCanBeRepairedAndSaysSo(t *testing.T) {
@@ -193,7 +194,7 @@ func TestRepairRepairsWhatCanBeRepairedAndSaysSo(t *testing.T) {
 	require.ErrorAs(t, err, &locked)
 	require.Len(t, s.List(), 1)
 	_, err = store.Repair(ctx, t.TempDir(), "", store.Options{})
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, journal.ErrNotFound)
 }
 
 func TestDamageOfOneSessionStopsNoOther(t *testing.T) {

@@ -22,7 +22,7 @@ func (c *checking) begins(name string, seg *segment, s *logfile.Scan) {
 
 // forgotten reports a session whose files do not name the agent.
 func (c *checking) forgotten(list []*segment) {
-	made := c.meta.made()
+	made := madeOf(&c.meta)
 	if !c.hasMeta {
 		var err error
 		if made, err = madeBy(list, c.id); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -16,7 +17,7 @@ func (c *checking) readMeta() {
 	case err == nil:
 	case withheld(err), errors.Is(err, disk.ErrNoFile):
 		c.add(ProblemUnreadable, metadataName, 0, "%v", err)
-	case errors.Is(err, ErrFormat):
+	case errors.Is(err, journal.ErrFormat):
 		c.add(ProblemUnreadable, metadataName, 0, "%v: use the program that wrote it", err)
 	default:
 		c.add(ProblemMetadata, metadataName, 0, "%s", whyNoMetadata(err))
@@ -45,7 +46,7 @@ func (c *checking) labels() {
 		c.add(ProblemUnreadable, labelsName, 0, "%v", err)
 	case err != nil:
 		c.add(ProblemMetadata, labelsName, 0, "%s", whyNoMetadata(err))
-	case c.hasMeta && !c.live && given != c.meta.labels():
+	case c.hasMeta && !c.live && given != labelsOf(&c.meta):
 		c.add(ProblemMetadata, labelsName, 0, "name, pin or archive flag are not those of %s", metadataName)
 	}
 }

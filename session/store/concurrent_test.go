@@ -17,6 +17,7 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -118,7 +119,7 @@ func TestADurableEventHoldsBackThoseBehindIt(t *testing.T) {
 	first, _, err := l.Append(ctx, message("streamed")) // seq 3; it is not synced at once
 	require.NoError(t, err)
 	require.EqualValues(t, 3, first)
-	require.Equal(t, store.Marks{Min: 1, Visible: 1, Written: 3, Synced: 1}, l.Marks())
+	require.Equal(t, journal.Marks{Min: 1, Visible: 1, Written: 3, Synced: 1}, l.Marks())
 	b, err := l.ReadAfter(ctx, 1, 1000)
 	require.NoError(t, err)
 	require.True(t, b.Empty(), "an event after an unsynced one was shown")
@@ -172,11 +173,11 @@ func TestStrictShowsNothingBeforeItIsSynced(t *testing.T) {
 		_, last, err := l.Append(ctx, message("x"))
 		require.NoError(t, err)
 		m := l.Marks()
-		require.Equal(t, store.Marks{Min: 1, Visible: last, Written: last, Synced: last}, m)
+		require.Equal(t, journal.Marks{Min: 1, Visible: last, Written: last, Synced: last}, m)
 	}
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, _, err = l.Append(ctx, message("never shown"))
-	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, journal.ErrFrozen)
 	require.EqualValues(t, 21, l.Marks().Visible)
 	require.Error(t, s.Close())
 }
@@ -233,14 +234,14 @@ func TestAClosingLogLetsItsReadersEnd(t *testing.T) {
 	})
 	time.Sleep(20 * time.Millisecond) // let them overlap
 	require.NoError(t, s.Close())
-	require.ErrorIs(t, group.Wait(), store.ErrClosed)
+	require.ErrorIs(t, group.Wait(), journal.ErrClosed)
 	_, _, err = l.Append(ctx, message("late"))
-	require.ErrorIs(t, err, store.ErrClosed)
+	require.ErrorIs(t, err, journal.ErrClosed)
 	_, err = l.ReadBefore(ctx, 0, 1)
-	require.ErrorIs(t, err, store.ErrClosed)
-	require.ErrorIs(t, l.FlushMetadata(ctx), store.ErrClosed)
+	require.ErrorIs(t, err, journal.ErrClosed)
+	require.ErrorIs(t, l.FlushMetadata(ctx), journal.ErrClosed)
 	_, err = s.Log(ctx, l.ID())
-	require.ErrorIs(t, err, store.ErrClosed)
+	require.ErrorIs(t, err, journal.ErrClosed)
 	requireSound(t, s.Dir())
 }
 

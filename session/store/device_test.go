@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -42,7 +43,7 @@ func TestFault15AFullDeviceForMetadataDoesNotStopTheLog(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Error(t, l.FlushMetadata(ctx))
-	require.Equal(t, store.HealthOK, l.Health().State)
+	require.Equal(t, journal.HealthOK, l.Health().State)
 	f.set(nil)
 	require.NoError(t, l.FlushMetadata(ctx))
 	require.NoError(t, s.Close())
@@ -55,9 +56,9 @@ func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
 	require.NoError(t, err)
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, last, err := l.Append(ctx, prompt("p2"))
-	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, journal.ErrFrozen)
 	require.ErrorIs(t, err, syscall.EIO)
-	require.Equal(t, store.HealthFrozen, l.Health().State)
+	require.Equal(t, journal.HealthFrozen, l.Health().State)
 	require.Contains(t, l.Health().Reason, "input/output error")
 	require.Equal(t, last-1, l.Marks().Visible, "an unacknowledged event was shown")
 
@@ -65,15 +66,15 @@ func TestFault16AFailedSyncIsNeverRetriedAndFreezesTheLog(t *testing.T) {
 	syncs := 0
 	f.hold("datasync", func() { syncs++ })
 	_, _, err = l.Append(ctx, prompt("p3"))
-	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, journal.ErrFrozen)
 	_, _, err = l.Append(ctx, message("m"))
-	require.ErrorIs(t, err, store.ErrFrozen)
-	require.ErrorIs(t, l.FlushMetadata(ctx), store.ErrFrozen)
+	require.ErrorIs(t, err, journal.ErrFrozen)
+	require.ErrorIs(t, l.FlushMetadata(ctx), journal.ErrFrozen)
 	f.hold("datasync", nil)
 	require.Len(t, readAll(t, l), int(last)-1)
 
 	require.NoError(t, l.Reopen(ctx))
-	require.Equal(t, store.HealthOK, l.Health().State)
+	require.Equal(t, journal.HealthOK, l.Health().State)
 	events := readAll(t, l)
 	requireGapless(t, events)
 	require.Equal(t, event.TypeUserPrompt, events[last-1].Type, "a written but unacknowledged event was lost")
@@ -89,14 +90,14 @@ func TestFault16AFrozenLogIsCopiedToAFreshFileByTheNextRun(t *testing.T) {
 	require.NoError(t, err)
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, last, err := l.Append(ctx, prompt("p2"))
-	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, journal.ErrFrozen)
 	require.Error(t, s.Close(), "a run with a failed device must not be clean")
 
 	s, err = store.Open("/data", store.Options{FS: f, BootID: "boot"})
 	require.NoError(t, err)
 	l, err = s.Log(ctx, l.ID())
 	require.NoError(t, err)
-	require.Equal(t, store.HealthOK, l.Health().State)
+	require.Equal(t, journal.HealthOK, l.Health().State)
 	events := readAll(t, l)
 	require.Equal(t, event.TypeUserPrompt, events[last-1].Type)
 	requireAppends(t, l)
@@ -219,7 +220,7 @@ func TestRetentionRemovesWholeFilesAndSaysWhatIsLeft(t *testing.T) {
 	require.Equal(t, minSeq, l.Marks().Min)
 	require.Equal(t, minSeq, l.Metadata().MinSeq)
 	_, err = l.ReadAfter(ctx, 5, 1000)
-	require.ErrorIs(t, err, store.ErrRemoved)
+	require.ErrorIs(t, err, journal.ErrRemoved)
 	b, err := l.ReadAfter(ctx, minSeq-1, 1000)
 	require.NoError(t, err)
 	require.Equal(t, minSeq, b.First)
@@ -306,10 +307,10 @@ func TestAFailedWriteLeavesNothingBehindAShorterOne(t *testing.T) {
 	f, s, l := onFaulty(t, store.Options{})
 	f.set(nthOf(1, "write", "events", syscall.ENOSPC))
 	_, _, err := l.Append(ctx, message(strings.Repeat("half of this was written", 100)))
-	require.ErrorIs(t, err, store.ErrBlocked)
+	require.ErrorIs(t, err, journal.ErrBlocked)
 	_, _, err = l.Append(ctx, message("short"))
 	require.NoError(t, err)
-	require.Equal(t, store.HealthOK, l.Health().State)
+	require.Equal(t, journal.HealthOK, l.Health().State)
 	require.NoError(t, s.Close())
 	r, err := s.Check(ctx, "")
 	require.NoError(t, err)
@@ -325,7 +326,7 @@ func TestAFailedWriteLeavesNothingBehindAShorterOne(t *testing.T) {
 	})
 	for range 2 {
 		_, _, err = l.Append(ctx, message(strings.Repeat("half of this was written", 100)))
-		require.ErrorIs(t, err, store.ErrBlocked)
+		require.ErrorIs(t, err, journal.ErrBlocked)
 	}
 	f.set(nil)
 	_, _, err = l.Append(ctx, message("short"))
@@ -348,7 +349,7 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	f.hold("datasync", nil)
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	close(release)
-	awaitHealth(t, l, store.HealthFrozen)
+	awaitHealth(t, l, journal.HealthFrozen)
 	f.set(nthOf(1, "rename", "events", errCrashed)) // the rename of the fresh file
 	require.ErrorIs(t, l.Reopen(ctx), errCrashed)
 	require.Error(t, s.Close())

@@ -9,45 +9,18 @@ import (
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
-	"github.com/abidehub/abide/session/store/blobs"
+	"github.com/abidehub/abide/session/journal"
 )
 
-// Errors that callers test with errors.Is. They are wrapped with a message for a
-// person.
 var (
-	// ErrNotFound means that there is no such session or blob.
-	ErrNotFound = blobs.ErrNotFound
-	// ErrInvalidID means that an id does not have the form of ids.
-	ErrInvalidID = errors.New("invalid session id")
-	// ErrInvalid means that an argument is wrong; retrying cannot help.
-	ErrInvalid = errors.New("invalid")
-	// ErrBlocked means that the device is full. Nothing was written; the call may
-	// be repeated later.
-	ErrBlocked = errors.New("no space left to write the log")
-	// ErrFrozen means that the device failed to store written events. The log
-	// accepts no more events until it is reopened. Unacknowledged events are kept.
-	ErrFrozen = errors.New("log is frozen after a device error")
-	// ErrClosed means that the log or the store was closed.
-	ErrClosed = errors.New("log is closed")
 	// errLocked means that another program holds the lock of a log's active file.
 	errLocked = errors.New("another program has locked " + activeName)
 	// errSymlink refuses a session behind a symbolic link, because its lock and
 	// renames would affect another directory.
 	errSymlink = errors.New(activeName + " is a symbolic link: put the file itself in its place")
-	// ErrRemoved means that retention removed the requested events.
-	ErrRemoved = errors.New("events were removed")
-	// ErrAway means that the directory of the session, or of all sessions, is
-	// missing. Nothing is lost once it is back.
-	ErrAway = errors.New("directory is gone")
-	// errAllAway is the ErrAway of the directory of all sessions.
-	errAllAway = fmt.Errorf("sessions' %w", ErrAway)
 	// errTaken means that the process has the last copy of a removed file: events
 	// written now are lost when it ends.
 	errTaken = errors.New("the log's file was removed or replaced while the hub had it open")
-	// ErrDamaged means that the bytes on the device differ from those written.
-	ErrDamaged = blobs.ErrDamaged
-	// ErrFormat means that a newer program wrote the data.
-	ErrFormat = errors.New("data is of a newer format")
 )
 
 // LockedError means that another hub has the data directory.
@@ -97,7 +70,7 @@ func whatToDo(id string, err error) error {
 }
 
 // gone is the error for a session without a directory.
-func gone(err error) error { return fmt.Errorf("session %w: %w", ErrAway, err) }
+func gone(err error) error { return fmt.Errorf("session %w: %w", journal.ErrAway, err) }
 
 // missing is the message for a file that does not exist.
 const missing = "it is missing"

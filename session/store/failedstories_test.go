@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -146,7 +147,7 @@ func failed(p *teller) {
 func (p *teller) deviceFails(l *store.Log) {
 	p.oracle.renews = true // the file is copied: see ADR 33
 	p.also(func(op, name string) bool { return op == "datasync" && strings.Contains(filepath.Base(name), "events") }, syscall.EIO)
-	p.refused(l, store.ErrFrozen)
+	p.refused(l, journal.ErrFrozen)
 	p.also(nil, nil)
 }
 

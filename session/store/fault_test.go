@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -327,9 +328,9 @@ func TestFault27CursorsBeyondTheLog(t *testing.T) {
 	}
 	for _, seq := range []event.Seq{-1, -1 << 63} {
 		_, err := l.ReadAfter(ctx, seq, 100)
-		require.ErrorIs(t, err, store.ErrInvalid)
+		require.ErrorIs(t, err, journal.ErrInvalid)
 		_, err = l.ReadBefore(ctx, seq, 100)
-		require.ErrorIs(t, err, store.ErrInvalid)
+		require.ErrorIs(t, err, journal.ErrInvalid)
 	}
 	b, err := l.ReadBefore(ctx, 1, 10)
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -86,7 +87,7 @@ func TestFault23ADirectoryThatCannotBeUsedSaysWhy(t *testing.T) {
 	newer := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(newer, "hub.json"), []byte(`{"format":99,"hub_id":"aa"}`), 0o600))
 	_, err = store.Open(newer, store.Options{})
-	require.ErrorIs(t, err, store.ErrFormat)
+	require.ErrorIs(t, err, journal.ErrFormat)
 
 	if os.Geteuid() == 0 {
 		t.Log("as root every directory can be written: the rest is left to other users")
@@ -108,7 +109,7 @@ func TestFault24ASessionRemovedWhileOpenFailsAlone(t *testing.T) {
 		_, _, err := gone.Append(ctx, message("lost"))
 		return err != nil
 	}, patience, 10*time.Millisecond, "what is written goes nowhere")
-	require.Equal(t, store.HealthFrozen, gone.Health().State)
+	require.Equal(t, journal.HealthFrozen, gone.Health().State)
 	requireAppends(t, other)
 	require.NoError(t, s.Delete(ctx, gone.ID()))
 	require.Len(t, s.List(), 1)
@@ -134,7 +135,7 @@ func TestFault24NothingIsAcknowledgedInALogWhoseFileWasRemoved(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, remove(filepath.Join(s.Dir(), "sessions", l.ID(), "events.jsonl")))
 			_, _, err = l.Append(t.Context(), prompt("p2"))
-			require.ErrorIs(t, err, store.ErrFrozen)
+			require.ErrorIs(t, err, journal.ErrFrozen)
 			require.Contains(t, l.Health().Reason, "removed")
 			require.NoError(t, s.Close(), "the file was not restored")
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -23,7 +24,7 @@ func TestFault10MetadataThatIsBehindIsBroughtUpToDate(t *testing.T) {
 	o.close()
 	require.NoError(t, os.Rename(old, d.path("metadata.json")))
 	o = d.open(store.Options{})
-	require.Equal(t, store.Marks{Min: 1, Visible: 15, Written: 15, Synced: 15}, o.log.Marks())
+	require.Equal(t, journal.Marks{Min: 1, Visible: 15, Written: 15, Synced: 15}, o.log.Marks())
 	require.Equal(t, epoch, o.log.Epoch())
 	m := onDisk(t, d)
 	require.EqualValues(t, 15, m.SyncedSeq)
@@ -32,9 +33,9 @@ func TestFault10MetadataThatIsBehindIsBroughtUpToDate(t *testing.T) {
 }
 
 // onDisk reads metadata.json.
-func onDisk(t testing.TB, d disk) store.Metadata {
+func onDisk(t testing.TB, d disk) journal.Metadata {
 	t.Helper()
-	var m store.Metadata
+	var m journal.Metadata
 	require.NoError(t, json.Unmarshal(d.read("metadata.json"), &m))
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/session/journal"
 )
 
 const (
@@ -88,7 +89,7 @@ func (k *flusher) run(ctx context.Context) {
 			timer.Reset(k.idleAfter)
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, ErrFrozen):
+		case errors.Is(err, journal.ErrFrozen):
 			retry = 0 // only reopening helps
 			k.failed(err, 0)
 		default:

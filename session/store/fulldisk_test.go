@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -24,7 +25,7 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 	require.NoError(t, err)
 	output := message(strings.Repeat("o", 11<<20))
 	_, _, err = l.Append(ctx, output)
-	require.ErrorIs(t, err, store.ErrBlocked)
+	require.ErrorIs(t, err, journal.ErrBlocked)
 
 	tries := func() (n int) {
 		for _, c := range files.trace() {
@@ -38,12 +39,12 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 	time.Sleep(2 * time.Second) // the measured time
 	require.Less(t, tries(), 10, "the pauses between attempts must grow")
 	require.Eventually(t, func() bool { return tries() > 0 }, time.Minute, 10*time.Millisecond, "no further attempt")
-	require.Equal(t, store.HealthBlocked, l.Health().State)
+	require.Equal(t, journal.HealthBlocked, l.Health().State)
 	require.Len(t, readAll(t, l), 2, "earlier events must stay readable")
 
 	out, err := exec.Command("mount", "-o", "remount,size=64m", dir).CombinedOutput()
 	require.NoError(t, err, string(out))
-	awaitHealth(t, l, store.HealthOK)
+	awaitHealth(t, l, journal.HealthOK)
 	_, _, err = l.Append(ctx, output)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
@@ -51,7 +52,7 @@ func TestFault14AValueLargerThanTheDeviceWaitsWithoutSpinning(t *testing.T) {
 }
 
 // awaitHealth waits until the log has the health state.
-func awaitHealth(t *testing.T, l *store.Log, want store.HealthState) {
+func awaitHealth(t *testing.T, l *store.Log, want journal.HealthState) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.Health().State == want }, patience, time.Millisecond, "its health is never %s", want)
 }

@@ -8,37 +8,8 @@ import (
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/journal"
 )
-
-// HealthState is how a log is.
-type HealthState string
-
-const (
-	// HealthOK: the log can be read and written.
-	HealthOK HealthState = "ok"
-	// HealthBlocked: the device is full. The log recovers by itself.
-	HealthBlocked HealthState = "blocked"
-	// HealthFrozen: the device failed. The log accepts no events until it is
-	// reopened.
-	HealthFrozen HealthState = "frozen"
-)
-
-// Health says whether a log can be written, and counts its damage.
-type Health struct {
-	State HealthState `json:"state"`
-	// Reason is the cause, for a person; empty while the state is ok.
-	Reason string `json:"reason,omitempty"`
-	// Taken says how another program removed, replaced or shortened the file of a
-	// frozen log; empty if it is frozen for another reason. The hub keeps the rest
-	// of the file open until it ends.
-	Taken string `json:"taken,omitempty"`
-	// Absence says whether the directory of a frozen log is or was missing.
-	Absence Absence `json:"absence,omitempty"`
-	// Unsaved is why the metadata cannot be written, for a person and without a
-	// path; empty if it can.
-	Unsaved string `json:"unsaved,omitempty"`
-	Damage
-}
 
 // health keeps a log's Health.
 type health struct {
@@ -49,26 +20,26 @@ type health struct {
 	wants atomic.Int64
 
 	mu     sync.Mutex
-	state  HealthState
+	state  journal.HealthState
 	reason string
 	err    error // why the log is frozen
-	damage Damage
+	damage journal.Damage
 
 	unsaved string // why the metadata cannot be written
 }
 
-func (h *health) get() Health {
+func (h *health) get() journal.Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	state := h.state
 	if state == "" {
-		state = HealthOK
+		state = journal.HealthOK
 	}
 	taken := ""
 	if errors.Is(h.err, errTaken) {
 		taken = errTaken.Error()
 	}
-	return Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Damage: h.damage}
+	return journal.Health{State: state, Reason: h.reason, Taken: taken, Unsaved: h.unsaved, Damage: h.damage}
 }
 
 // saved records whether the metadata could be written.
@@ -105,10 +76,10 @@ func (h *health) refusal() error {
 func (h *health) block(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.state == HealthFrozen || h.state == HealthBlocked {
+	if h.state == journal.HealthFrozen || h.state == journal.HealthBlocked {
 		return
 	}
-	h.state, h.reason = HealthBlocked, err.Error()
+	h.state, h.reason = journal.HealthBlocked, err.Error()
 	h.blocked.Store(true)
 }
 
@@ -132,8 +103,8 @@ func (h *health) unblock() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.state == HealthBlocked {
-		h.state, h.reason = HealthOK, ""
+	if h.state == journal.HealthBlocked {
+		h.state, h.reason = journal.HealthOK, ""
 		h.blocked.Store(false)
 	}
 }
@@ -142,8 +113,8 @@ func (h *health) unblock() {
 func (h *health) freeze(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.state != HealthFrozen {
-		h.state, h.reason, h.err = HealthFrozen, err.Error(), fmt.Errorf("%w: %w", ErrFrozen, err)
+	if h.state != journal.HealthFrozen {
+		h.state, h.reason, h.err = journal.HealthFrozen, err.Error(), fmt.Errorf("%w: %w", journal.ErrFrozen, err)
 		h.frozen.Store(true)
 	}
 }
@@ -152,7 +123,7 @@ func (h *health) freeze(err error) {
 func (h *health) thaw() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.state, h.reason, h.err = HealthOK, "", nil
+	h.state, h.reason, h.err = journal.HealthOK, "", nil
 	h.frozen.Store(false)
 	h.blocked.Store(false)
 	h.wants.Store(0)
@@ -169,7 +140,7 @@ func (h *health) sawHoles(n int) {
 }
 
 // setDamage sets the damage that recovery found.
-func (h *health) setDamage(d Damage) {
+func (h *health) setDamage(d journal.Damage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.damage = d
@@ -179,7 +150,7 @@ func (h *health) setDamage(d Damage) {
 // repeated.
 func blockedIfFull(err error) error {
 	if disk.IsFull(err) {
-		return fmt.Errorf("%w: %w", ErrBlocked, err)
+		return fmt.Errorf("%w: %w", journal.ErrBlocked, err)
 	}
 	return err
 }

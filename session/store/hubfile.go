@@ -1,6 +1,8 @@
 package store
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -48,10 +51,12 @@ func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubR
 		before = now.LastRun
 	}
 	if now.Format > dirFormat {
-		return hubFile{}, hubRun{}, fmt.Errorf("%w: %s has format %d, this program knows %d", ErrFormat, hubName, now.Format, dirFormat)
+		return hubFile{}, hubRun{}, fmt.Errorf("%w: %s has format %d, this program knows %d", journal.ErrFormat, hubName, now.Format, dirFormat)
 	}
 	if now.HubID == "" {
-		now.HubID = randomHex(8)
+		var id [8]byte
+		rand.Read(id[:]) // never fails: the program ends if there is no randomness
+		now.HubID = hex.EncodeToString(id[:])
 	}
 	now.Format = dirFormat
 	now.LastRun = hubRun{RunID: nextRun(before.RunID, at), BootID: boot, StartedAt: at.UTC()}

@@ -13,11 +13,9 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
-
-// ErrExists means that a session to be imported already exists.
-var ErrExists = errors.New("the session exists")
 
 const (
 	// importEvents and importBytes limit one write of an import.
@@ -25,35 +23,22 @@ const (
 	importBytes  = 1 << 20
 )
 
-// Imported is a session that comes from another data directory.
-type Imported struct {
-	// First is its session_start, which has its id and epoch.
-	First event.Event
-	// Next returns the event after the one before, and io.EOF after the last.
-	Next func() (event.Event, error)
-	// NextBlob returns the bytes of a large value and their expected hash, and
-	// io.EOF after the last. Nil means that there are none.
-	NextBlob func() (sha256 string, data io.Reader, err error)
-	// Name is the session's name given by a person; empty if none.
-	Name string
-}
-
 // Import creates a session from events that have seqs, times and epochs. It creates
 // all of it or nothing. The metadata is marked Imported. ErrExists if a session has
 // the id, ErrInvalid if the events are not a log from its beginning.
-func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) {
+func (s *Store) Import(ctx context.Context, in journal.Imported) (id string, err error) {
 	payload, err := in.First.Payload()
 	start, ok := payload.(event.SessionStart)
-	if err != nil || !ok || in.First.Seq != 1 || !ValidID(start.SessionID) || !logfile.IsEpoch(start.Epoch) || start.Format != logFormat {
-		return "", fmt.Errorf("%w: it does not begin with the first event of a session, session_start of format %d", ErrInvalid, logFormat)
+	if err != nil || !ok || in.First.Seq != 1 || !journal.ValidID(start.SessionID) || !logfile.IsEpoch(start.Epoch) || start.Format != logFormat {
+		return "", fmt.Errorf("%w: it does not begin with the first event of a session, session_start of format %d", journal.ErrInvalid, logFormat)
 	}
 	id = start.SessionID
 	e := &entryOf{opening: make(chan struct{}), hidden: true}
 	s.mu.Lock()
 	if s.closed || s.sessions[id] != nil {
-		err = ErrExists
+		err = journal.ErrExists
 		if s.closed {
-			err = ErrClosed
+			err = journal.ErrClosed
 		}
 		s.mu.Unlock()
 		return id, err
@@ -76,11 +61,11 @@ func (s *Store) Import(ctx context.Context, in Imported) (id string, err error) 
 }
 
 // importAside writes the session under a temporary name and renames it.
-func (s *Store) importAside(ctx context.Context, start event.SessionStart, in Imported) (Metadata, error) {
+func (s *Store) importAside(ctx context.Context, start event.SessionStart, in journal.Imported) (journal.Metadata, error) {
 	fsys, dir := s.opts.FS, filepath.Join(s.root(), start.SessionID)
 	aside := filepath.Join(s.root(), newPrefix+start.SessionID)
 	if err := fsys.Mkdir(aside); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Metadata{}, err
+		return journal.Metadata{}, err
 	}
 	opts := s.opts
 	opts.Now, opts.machineTime = func() time.Time { return in.First.Time }, false
@@ -97,13 +82,13 @@ func (s *Store) importAside(ctx context.Context, start event.SessionStart, in Im
 		err = fsys.SyncDir(s.root())
 	}
 	if err != nil {
-		return Metadata{}, errors.Join(err, fsys.RemoveAll(aside))
+		return journal.Metadata{}, errors.Join(err, fsys.RemoveAll(aside))
 	}
 	return readMetadata(fsys, dir)
 }
 
 // take writes everything behind the first event.
-func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
+func (l *Log) take(ctx context.Context, epoch string, in journal.Imported) error {
 	for in.NextBlob != nil {
 		sha, data, err := in.NextBlob()
 		if errors.Is(err, io.EOF) {
@@ -117,7 +102,7 @@ func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
 			return err
 		}
 		if blob.SHA256 != sha {
-			return fmt.Errorf("%w: the bytes of blob %s have the hash %s", ErrInvalid, sha, blob.SHA256)
+			return fmt.Errorf("%w: the bytes of blob %s have the hash %s", journal.ErrInvalid, sha, blob.SHA256)
 		}
 	}
 	epoch, err := l.takeEvents(ctx, epoch, in)
@@ -128,7 +113,7 @@ func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
 	l.metadataFile.meta.Epoch = epoch
 	l.metadataFile.version++
 	l.metadataFile.mu.Unlock()
-	return l.Label(func(m *Metadata) {
+	return l.Label(func(m *journal.Metadata) {
 		m.Imported = true
 		if in.Name != "" {
 			m.Name, m.Named = in.Name, true
@@ -137,7 +122,7 @@ func (l *Log) take(ctx context.Context, epoch string, in Imported) error {
 }
 
 // takeEvents writes the events and returns the epoch of the last.
-func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string, error) {
+func (l *Log) takeEvents(ctx context.Context, epoch string, in journal.Imported) (string, error) {
 	var drafts []event.Draft
 	first, size := event.Seq(2), 0
 	flush := func() error {
@@ -160,7 +145,7 @@ func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string
 			return "", err
 		}
 		if e.Seq != want || e.FirstSeq != 0 {
-			return "", fmt.Errorf("%w: event %d comes where %d belongs", ErrInvalid, e.Seq, want)
+			return "", fmt.Errorf("%w: event %d comes where %d belongs", journal.ErrInvalid, e.Seq, want)
 		}
 		if p, err := e.Payload(); err == nil {
 			switch p := p.(type) {
@@ -172,7 +157,7 @@ func (l *Log) takeEvents(ctx context.Context, epoch string, in Imported) (string
 		}
 		data, err := compact(e.Data)
 		if err != nil {
-			return "", fmt.Errorf("%w: data of event %d: %w", ErrInvalid, e.Seq, err)
+			return "", fmt.Errorf("%w: data of event %d: %w", journal.ErrInvalid, e.Seq, err)
 		}
 		drafts = append(drafts, event.Draft{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: data})
 		if size += len(data); size > importBytes || len(drafts) == importEvents {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -20,7 +21,7 @@ type inspection struct {
 	boot    string // boot id of the machine; empty if unknown
 	crashed bool   // the machine stopped while a hub had the data directory open
 
-	meta     Metadata
+	meta     journal.Metadata
 	hasMeta  bool
 	doubtful bool // the metadata's checksum is missing or wrong
 
@@ -39,14 +40,14 @@ func (i *inspection) readMeta() error {
 	switch {
 	case err == nil && m.Format > metadataFormat:
 		i.hasMeta = false
-		err = fmt.Errorf("%w: %s has format %d", ErrFormat, metadataName, m.Format)
+		err = fmt.Errorf("%w: %s has format %d", journal.ErrFormat, metadataName, m.Format)
 	case err == nil:
 		i.meta = m
 		i.noticeCopy()
 	case i.doubtful:
-		i.meta = m.words()
+		i.meta = wordsOf(m)
 	default:
-		i.meta = Metadata{SessionID: i.id}
+		i.meta = journal.Metadata{SessionID: i.id}
 	}
 	return err
 }
@@ -159,7 +160,7 @@ func (i *inspection) epochReason() string {
 // old contents of its file. A store never does that; cp and rsync --inplace do, and
 // then the log's files keep their birth times too. Metadata edited by a person has
 // no right checksum and does not count.
-func writtenOver(fsys FS, dir string, m *Metadata) bool {
+func writtenOver(fsys FS, dir string, m *journal.Metadata) bool {
 	now := bornOf(fsys, filepath.Join(dir, metadataName))
 	return m.Born != "" && now != "" && m.Born != now
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -299,15 +300,15 @@ func TestFault14AFullTmpfsBlocksTheSessionAndItHealsByItself(t *testing.T) {
 	}
 	for err = add(); err == nil; err = add() {
 	}
-	require.ErrorIs(t, err, store.ErrBlocked)
-	require.Equal(t, store.HealthBlocked, l.Health().State)
-	require.ErrorIs(t, add(), store.ErrBlocked, "the log must stay blocked")
+	require.ErrorIs(t, err, journal.ErrBlocked)
+	require.Equal(t, journal.HealthBlocked, l.Health().State)
+	require.ErrorIs(t, add(), journal.ErrBlocked, "the log must stay blocked")
 	_, err = l.PutBlob(ctx, "text/plain", make([]byte, 900<<10))
-	require.ErrorIs(t, err, store.ErrBlocked)
+	require.ErrorIs(t, err, journal.ErrBlocked)
 	require.Len(t, readAll(t, l), len(acked)+1, "the log must stay readable")
 
 	require.NoError(t, os.Remove(filler))
-	awaitHealth(t, l, store.HealthOK) // without an append, by its own attempts
+	awaitHealth(t, l, journal.HealthOK) // without an append, by its own attempts
 	require.NoError(t, add())
 	events := readAll(t, l)
 	for seq, data := range acked {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // labels are a session's settings from people that are in no event. labels.json is
@@ -20,8 +21,8 @@ type labels struct {
 	Imported bool   `json:"imported,omitempty"`
 }
 
-// labels returns the metadata's labels.
-func (m *Metadata) labels() labels {
+// labelsOf returns the metadata's labels.
+func labelsOf(m *journal.Metadata) labels {
 	given := labels{SessionID: m.SessionID, Archived: m.Archived, Pinned: m.Pinned, Imported: m.Imported}
 	if m.Named {
 		given.Name = m.Name
@@ -30,7 +31,7 @@ func (m *Metadata) labels() labels {
 }
 
 // label applies the labels to the metadata.
-func (m *Metadata) label(given labels) {
+func label(m *journal.Metadata, given labels) {
 	m.Archived, m.Pinned, m.Imported = given.Archived, given.Pinned, given.Imported
 	if m.Named && given.Name == "" {
 		m.Name = "" // allow automatic names again

@@ -1,34 +1,22 @@
 package store
 
 import (
-	"cmp"
 	"iter"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/abidehub/abide/session/journal"
 )
 
 // List returns the metadata of every session, newest activity first. It opens no
 // log.
-func (s *Store) List() []Metadata { return slices.Collect(s.Newest(Place{})) }
-
-// Place is a position in the list's order, not a session, so it stays valid when
-// sessions come, go and move. The zero Place is before all.
-type Place struct {
-	UpdatedAt time.Time
-	SessionID string
-}
-
-// compare puts the newest first.
-func (p Place) compare(other Place) int {
-	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
-}
+func (s *Store) List() []journal.Metadata { return slices.Collect(s.Newest(journal.Place{})) }
 
 // Newest yields the entries of List after a place. It computes each entry when it
 // is requested, so a page of a long list costs only the page. Order and UpdatedAt
 // are those of the start; sessions deleted meanwhile are omitted.
-func (s *Store) Newest(behind Place) iter.Seq[Metadata] {
-	return func(yield func(Metadata) bool) {
+func (s *Store) Newest(behind journal.Place) iter.Seq[journal.Metadata] {
+	return func(yield func(journal.Metadata) bool) {
 		for _, p := range s.places(behind) {
 			m, listed := s.Listed(p.SessionID)
 			if !listed {
@@ -43,36 +31,36 @@ func (s *Store) Newest(behind Place) iter.Seq[Metadata] {
 }
 
 // places are the places of the sessions listed behind one, the newest first.
-func (s *Store) places(behind Place) []Place {
+func (s *Store) places(behind journal.Place) []journal.Place {
 	s.mu.Lock()
-	places := make([]Place, 0, len(s.sessions))
+	places := make([]journal.Place, 0, len(s.sessions))
 	var open []*Log
 	for id, e := range s.sessions {
 		if e.log != nil {
 			open = append(open, e.log)
 		} else if !e.hidden {
-			places = append(places, Place{e.meta.UpdatedAt, id})
+			places = append(places, journal.Place{UpdatedAt: e.meta.UpdatedAt, SessionID: id})
 		}
 	}
 	s.mu.Unlock()
 	for _, l := range open {
-		places = append(places, Place{l.updatedAt(), l.id})
+		places = append(places, journal.Place{UpdatedAt: l.updatedAt(), SessionID: l.id})
 	}
-	if behind != (Place{}) {
-		places = slices.DeleteFunc(places, func(p Place) bool { return p.compare(behind) <= 0 })
+	if behind != (journal.Place{}) {
+		places = slices.DeleteFunc(places, func(p journal.Place) bool { return p.Compare(behind) <= 0 })
 	}
-	slices.SortFunc(places, Place.compare)
+	slices.SortFunc(places, journal.Place.Compare)
 	return places
 }
 
 // Listed returns the entry of List for one session, and whether it exists. It opens
 // no log.
-func (s *Store) Listed(id string) (Metadata, bool) {
+func (s *Store) Listed(id string) (journal.Metadata, bool) {
 	s.mu.Lock()
 	e := s.sessions[id]
 	if e == nil || e.hidden {
 		s.mu.Unlock()
-		return Metadata{}, false
+		return journal.Metadata{}, false
 	}
 	l, meta := e.log, e.meta
 	s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
@@ -70,12 +71,12 @@ func (l *Log) ID() string { return l.id }
 func (l *Log) Changed() <-chan struct{} { return l.bell.Listen() }
 
 // Marks returns all watermarks at one moment.
-func (l *Log) Marks() Marks { return l.marks.snapshot() }
+func (l *Log) Marks() journal.Marks { return l.marks.snapshot() }
 
 // Health returns whether the log can be written, and counts its damage.
-func (l *Log) Health() Health {
+func (l *Log) Health() journal.Health {
 	h := l.health.get()
-	if h.State == HealthFrozen {
+	if h.State == journal.HealthFrozen {
 		h.Absence = l.absence()
 	}
 	return h
@@ -138,7 +139,7 @@ func (l *Log) FlushMetadata(ctx context.Context) error { return l.upkeep.flushMe
 // refusal returns why no blob may be stored now; nil if it may.
 func (l *Log) refusal() error {
 	if l.closed.Load() {
-		return ErrClosed
+		return journal.ErrClosed
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (l *Log) refusal() error {
 func (l *Log) full(err error) error {
 	l.health.block(err)
 	l.flusher.poke()
-	return ErrBlocked
+	return journal.ErrBlocked
 }
 
 // settle is the last flush of a log.
@@ -166,12 +167,12 @@ func (l *Log) settle() error {
 func (l *Log) Present() error { return away(l.fs, l.dir) }
 
 // absence returns the Absence of a frozen log.
-func (l *Log) absence() Absence {
+func (l *Log) absence() journal.Absence {
 	err := away(l.fs, l.dir)
-	if err == nil && errors.Is(l.health.refusal(), ErrAway) {
-		return Returned
+	if err == nil && errors.Is(l.health.refusal(), journal.ErrAway) {
+		return journal.Returned
 	}
-	return AbsenceOf(err)
+	return journal.AbsenceOf(err)
 }
 
 // Derived returns the directory of files computed from this log.

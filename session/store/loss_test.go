@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/store/logfile"
 )
@@ -66,7 +67,7 @@ func TestTheOldestFileLostIsALossAndNotRetention(t *testing.T) {
 	o := d.open(store.Options{SegmentBytes: 2000})
 	_, third := bounds(t, sealed[3])
 	missing := int64(lost + third - next)
-	require.Equal(t, store.Damage{Missing: missing}, o.log.Health().Damage)
+	require.Equal(t, journal.Damage{Missing: missing}, o.log.Health().Damage)
 	require.Equal(t, missing, onDisk(t, d).Damage.Missing, "the metadata must count the missing events")
 	b, err := o.log.ReadAfter(context.Background(), 0, 1<<20)
 	require.NoError(t, err)

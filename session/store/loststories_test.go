@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -92,7 +93,7 @@ func lostStories() []story {
 				name: what + " in place of " + name + ", which is put back",
 				before: func(p *teller) {
 					streams(p)
-					p.say(p.log(0), func(m *store.Metadata) { m.Pinned = true })
+					p.say(p.log(0), func(m *journal.Metadata) { m.Pinned = true })
 					p.flush(p.log(0))
 					p.leave()
 					path := p.path(name)
@@ -148,7 +149,7 @@ var awayStories = []story{
 			p.append(l, prompt("p1"))
 			p.messages(l, 2)
 			p.vanish(l)
-			p.refused(l, store.ErrFrozen)
+			p.refused(l, journal.ErrFrozen)
 			p.append(other, prompt("p1"))
 			p.messages(other, 1)
 			p.wait(time.Minute)
@@ -165,7 +166,7 @@ var awayStories = []story{
 			p.messages(l, 10)
 			p.wait(3 * time.Minute)
 			p.vanish(l)
-			p.refused(l, store.ErrFrozen)
+			p.refused(l, journal.ErrFrozen)
 			p.messages(other, 1)
 			p.wait(3 * time.Minute)
 			p.close()
@@ -182,7 +183,7 @@ var awayStories = []story{
 			p.messages(l, 10)
 			p.append(l, prompt("p1"))
 			p.moveAway(l)
-			p.refused(l, store.ErrFrozen)
+			p.refused(l, journal.ErrFrozen)
 			p.messages(other, 1)
 			p.wait(time.Minute)
 			p.putBack(l)
@@ -199,7 +200,7 @@ var awayStories = []story{
 			p.append(l, prompt("p1"))
 			p.wait(3 * time.Minute)
 			p.moveAway(l)
-			p.refused(l, store.ErrFrozen)
+			p.refused(l, journal.ErrFrozen)
 			p.putBack(l)
 			p.append(l, prompt("p2"))
 		},
@@ -269,7 +270,7 @@ func inFour(p *teller) {
 	l := p.create()
 	p.messages(l, 24)
 	p.append(l, prompt("p"))
-	p.say(l, func(m *store.Metadata) { m.Name, m.Named, m.LastLine = "Mine", true, "line" })
+	p.say(l, func(m *journal.Metadata) { m.Name, m.Named, m.LastLine = "Mine", true, "line" })
 	p.flush(l)
 	p.close()
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
 // madeBy returns the fields of the metadata that say how a session was created.
-func madeBy(m store.Metadata) store.Metadata {
-	return store.Metadata{
+func madeBy(m journal.Metadata) journal.Metadata {
+	return journal.Metadata{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy,
 		RequestKey: m.RequestKey, RequestHash: m.RequestHash, CreatedAt: m.CreatedAt,
 	}

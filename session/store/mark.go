@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/abidehub/abide/session/journal"
 )
 
 // errUnmarked means that a log cannot be written because its metadata cannot.
@@ -25,7 +27,7 @@ func (w *writer) markWriter() error {
 	case isNoSpace(err):
 		w.health.block(err)
 		w.poke() // the flusher retries, and the log continues once that has worked
-		return fmt.Errorf("%w: %w", ErrBlocked, err)
+		return fmt.Errorf("%w: %w", journal.ErrBlocked, err)
 	case errors.Is(err, fs.ErrNotExist):
 		w.freeze(gone(err))
 	default:
@@ -40,7 +42,7 @@ func (w *writer) markWriter() error {
 
 // mark writes the metadata that names this run as the writer.
 func (w *writer) mark() error {
-	w.meta.setWriter(&Writer{BootID: w.opts.BootID, RunID: w.runID})
+	w.meta.setWriter(&journal.Writer{BootID: w.opts.BootID, RunID: w.runID})
 	if err := w.meta.saveMetadata(); err != nil {
 		w.meta.setWriter(nil) // the flusher writes the metadata of an idle log
 		return err

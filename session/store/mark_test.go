@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -68,12 +69,12 @@ func TestALogThatCannotBeMarkedIsBlockedAndHealsByItself(t *testing.T) {
 	before := l.Marks()
 	f.set(noMetadata(syscall.ENOSPC))
 	_, _, err := l.Append(t.Context(), message("x"))
-	require.ErrorIs(t, err, store.ErrBlocked)
+	require.ErrorIs(t, err, journal.ErrBlocked)
 	require.Equal(t, before, l.Marks())
-	require.Equal(t, store.HealthBlocked, l.Health().State)
+	require.Equal(t, journal.HealthBlocked, l.Health().State)
 	require.Contains(t, l.Health().Unsaved, "no space")
 	f.set(nil)
-	require.Eventually(t, func() bool { return l.Health() == store.Health{State: store.HealthOK} }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Health() == journal.Health{State: journal.HealthOK} }, patience, time.Millisecond)
 	requireAppends(t, l)
 	require.NoError(t, s.Close())
 }
@@ -83,14 +84,14 @@ func TestALogWhoseDeviceFailsItsMarkIsFrozenUntilItIsReopened(t *testing.T) {
 	_, f, s, l := asleep(t)
 	f.set(noMetadata(syscall.EIO))
 	_, _, err := l.Append(ctx, message("x"))
-	require.ErrorIs(t, err, store.ErrFrozen)
+	require.ErrorIs(t, err, journal.ErrFrozen)
 	require.ErrorIs(t, err, syscall.EIO)
 	require.Contains(t, l.Health().Reason, "metadata")
-	require.ErrorIs(t, l.Reopen(ctx), store.ErrFrozen)
-	require.Equal(t, store.HealthFrozen, l.Health().State)
+	require.ErrorIs(t, l.Reopen(ctx), journal.ErrFrozen)
+	require.Equal(t, journal.HealthFrozen, l.Health().State)
 	f.set(nil)
 	require.NoError(t, l.Reopen(ctx))
-	require.Equal(t, store.Health{State: store.HealthOK}, l.Health())
+	require.Equal(t, journal.Health{State: journal.HealthOK}, l.Health())
 	require.Equal(t, event.Seq(3), l.Marks().Written, "the log was copied")
 	requireAppends(t, l)
 	require.NoError(t, s.Close())

@@ -5,20 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
-
-// Marks are the watermarks of a log: Min <= Visible <= Written and
-// Synced <= Written.
-type Marks struct {
-	// Min is the first readable seq. It is above 1 once old segments were removed.
-	Min event.Seq
-	// Visible is the last seq that readers see: max_seq. Zero if there is none.
-	Visible event.Seq
-	// Written is the last seq that was written to the operating system.
-	Written event.Seq
-	// Synced is the last seq that is on the device.
-	Synced event.Seq
-}
 
 // position is the end of the line of seq.
 type position struct {
@@ -130,10 +118,10 @@ func (m *marks) positions() (written, synced position) {
 	return m.written, m.synced
 }
 
-func (m *marks) snapshot() Marks {
+func (m *marks) snapshot() journal.Marks {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Marks{
+	return journal.Marks{
 		Min:     event.Seq(m.min.Load()),
 		Visible: event.Seq(m.visible.Load()),
 		Written: m.written.seq,

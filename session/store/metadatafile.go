@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -21,9 +22,9 @@ type metadataFile struct {
 	changed func()
 
 	mu      sync.Mutex
-	meta    Metadata // its numbers are filled in when it is read
-	version uint64   // rises with every change of meta
-	saved   uint64   // the version that is on disk
+	meta    journal.Metadata // its numbers are filled in when it is read
+	version uint64           // rises with every change of meta
+	saved   uint64           // the version that is on disk
 
 	writing sync.Mutex // held while the files are written; never by readers
 	labels  labels     // as on disk; used by the holder of writing, and before that while the log is opened
@@ -31,16 +32,16 @@ type metadataFile struct {
 
 // Metadata returns the summary for lists with the current numbers. The caller may
 // keep and change it.
-func (s *metadataFile) Metadata() Metadata {
+func (s *metadataFile) Metadata() journal.Metadata {
 	s.mu.Lock()
-	m := s.meta.clone()
+	m := s.meta.Clone()
 	s.mu.Unlock()
 	marks := s.marks.snapshot()
 	m.MinSeq, m.MaxSeq = marks.Min, marks.Visible
 	m.EventCount = int64(max(marks.Visible-marks.Min+1, 0))
 	m.SyncedSeq = marks.Synced
 	m.UpdatedAt = s.updatedAt()
-	if d := s.health.get().Damage; d != (Damage{}) {
+	if d := s.health.get().Damage; d != (journal.Damage{}) {
 		m.Damage = &d
 	}
 	return m
@@ -49,12 +50,12 @@ func (s *metadataFile) Metadata() Metadata {
 // UpdateMetadata changes the fields that belong to the session; changes of the
 // numbers are ignored. The change is in memory when it returns, and on disk soon:
 // see FlushMetadata for now. f must not call the log.
-func (s *metadataFile) UpdateMetadata(f func(*Metadata)) {
+func (s *metadataFile) UpdateMetadata(f func(*journal.Metadata)) {
 	s.mu.Lock()
 	now := s.meta
-	next := now.clone()
+	next := now.Clone()
 	f(&next)
-	next = next.clone() // f may have kept parts of it
+	next = next.Clone() // f may have kept parts of it
 	next.Format, next.SessionID = now.Format, now.SessionID
 	next.EventCount, next.MinSeq, next.MaxSeq = now.EventCount, now.MinSeq, now.MaxSeq
 	next.Epoch, next.Checkpoint, next.Writer, next.Damage = now.Epoch, now.Checkpoint, now.Writer, now.Damage
@@ -67,7 +68,7 @@ func (s *metadataFile) UpdateMetadata(f func(*Metadata)) {
 }
 
 // setWriter records in the metadata whether this run has the log open.
-func (s *metadataFile) setWriter(w *Writer) {
+func (s *metadataFile) setWriter(w *journal.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meta.Writer = w
@@ -88,8 +89,8 @@ func (s *metadataFile) adopt(other *metadataFile) {
 
 // keepWords keeps the texts of the old metadata when the rest is replaced. The
 // caller holds mu.
-func (s *metadataFile) keepWords(before Metadata) {
-	s.meta.label(before.labels())
+func (s *metadataFile) keepWords(before journal.Metadata) {
+	label(&s.meta, labelsOf(&before))
 	if before.Status == "" {
 		return // nothing changed
 	}
@@ -147,7 +148,7 @@ func (s *metadataFile) writeFiles() error {
 	} else {
 		m.FrozenSeq = 0
 	}
-	if given := m.labels(); given != s.labels {
+	if given := labelsOf(&m); given != s.labels {
 		if err := writeLabels(s.fs, s.dir, given); err != nil {
 			return fmt.Errorf("session %s: %w", s.id, err)
 		}
@@ -178,7 +179,7 @@ func (s *metadataFile) Epoch() string {
 func (s *metadataFile) made() event.Made {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.meta.made()
+	return madeOf(&s.meta)
 }
 
 // updatedAt returns the time of the newest event.
@@ -189,17 +190,17 @@ func (s *metadataFile) updatedAt() time.Time {
 // Label changes the labels of a session: Name where Named, Archived, Pinned. When
 // it returns they are on the device; metadata.json follows. A change that cannot be
 // written has no effect. ErrBlocked if there is no space. f must not call the log.
-func (s *metadataFile) Label(f func(*Metadata)) error {
+func (s *metadataFile) Label(f func(*journal.Metadata)) error {
 	if s.closed.Load() {
-		return ErrClosed
+		return journal.ErrClosed
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	s.mu.Lock()
-	m := s.meta.clone()
+	m := s.meta.Clone()
 	s.mu.Unlock()
 	f(&m)
-	if given := m.labels(); given != s.labels {
+	if given := labelsOf(&m); given != s.labels {
 		if err := writeLabels(s.fs, s.dir, given); err != nil {
 			// The rename may have happened.
 			if writeLabels(s.fs, s.dir, s.labels) != nil {

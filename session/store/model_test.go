@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -162,10 +163,10 @@ func TestAppendRefusesWhatWouldBreakTheLog(t *testing.T) {
 		{Type: "note", Data: []byte(`{}`), Time: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		_, _, err := l.Append(ctx, message("good"), d)
-		require.ErrorIs(t, err, store.ErrInvalid, "%+v", d)
+		require.ErrorIs(t, err, journal.ErrInvalid, "%+v", d)
 	}
 	_, _, err := l.Append(ctx)
-	require.ErrorIs(t, err, store.ErrInvalid)
+	require.ErrorIs(t, err, journal.ErrInvalid)
 	require.Len(t, readAll(t, l), 1, "a part of the batch was appended")
 	_, _, err = l.Append(ctx, event.Draft{Type: `odd "type"`, Data: []byte(`{}`)})
 	require.NoError(t, err)
@@ -177,7 +178,7 @@ func TestMetadataNumbersBelongToTheStore(t *testing.T) {
 	d := recorded(t, 3)
 	o := d.open(store.Options{})
 	before := o.log.Metadata()
-	o.log.UpdateMetadata(func(m *store.Metadata) {
+	o.log.UpdateMetadata(func(m *journal.Metadata) {
 		m.Name, m.Status, m.Pinned = "a name", "idle", true
 		m.MaxSeq, m.Epoch, m.SyncedSeq, m.SessionID, m.EventCount = 99, "x", 99, "y", 99
 	})
@@ -275,7 +276,7 @@ func TestBlobsAreKeptOnceAndMovedOutOfPayloads(t *testing.T) {
 	require.Equal(t, one, two)
 	for _, sha := range []string{"", "../metadata.json", strings.Repeat("0", 64), strings.ToUpper(one.SHA256)} {
 		_, err = l.OpenBlob(sha)
-		require.ErrorIs(t, err, store.ErrNotFound, sha)
+		require.ErrorIs(t, err, journal.ErrNotFound, sha)
 	}
 	require.NoError(t, l.FlushMetadata(ctx))
 	requireSound(t, dir)
@@ -284,15 +285,15 @@ func TestBlobsAreKeptOnceAndMovedOutOfPayloads(t *testing.T) {
 func TestIDsThatAreNoneNeverReachThePath(t *testing.T) {
 	s := open(t, t.TempDir(), store.Options{})
 	for _, id := range []string{"", "short", "../../../etc/passwd", "UPPERCASE1", "dots..dots", "with/slash", "nul\x00nul0", strings.Repeat("a", 65)} {
-		require.False(t, store.ValidID(id), id)
+		require.False(t, journal.ValidID(id), id)
 		_, err := s.Log(context.Background(), id)
-		require.ErrorIs(t, err, store.ErrInvalidID)
+		require.ErrorIs(t, err, journal.ErrInvalidID)
 		_, err = s.SessionDir(id)
-		require.ErrorIs(t, err, store.ErrInvalidID)
+		require.ErrorIs(t, err, journal.ErrInvalidID)
 	}
 	l := create(t, s)
 	require.Regexp(t, `^\d{8}-\d{6}-[0-9a-f]{8}$`, l.ID())
-	require.True(t, store.ValidID(l.ID()))
+	require.True(t, journal.ValidID(l.ID()))
 	_, err := s.Log(context.Background(), "20260101-000000-00000000")
-	require.ErrorIs(t, err, store.ErrNotFound)
+	require.ErrorIs(t, err, journal.ErrNotFound)
 }

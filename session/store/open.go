@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -66,13 +67,13 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.marks.reset(1, end)
 	l.touched.Store(now.UnixMicro())
 	l.metadataFile.labels = labels{SessionID: start.SessionID}
-	l.metadataFile.meta = Metadata{
+	l.metadataFile.meta = journal.Metadata{
 		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
 		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID,
 		RequestKey: start.RequestKey, RequestHash: start.RequestHash,
 		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
-		Checkpoint: Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: logfile.Hex(sum), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
-		Writer:     &Writer{BootID: opts.BootID, RunID: runID},
+		Checkpoint: journal.Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: logfile.Hex(sum), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
+		Writer:     &journal.Writer{BootID: opts.BootID, RunID: runID},
 	}
 	// Also syncs the names in the directory.
 	return l, writeMetadata(opts.FS, aside, l.metadataFile.meta)
@@ -157,14 +158,14 @@ func lockPatiently(ctx context.Context, file File) (bool, error) {
 func remakeActive(fsys FS, dir, path string) (File, error) {
 	sealed, err := sealedSegments(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotFound
+		return nil, journal.ErrNotFound
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
 	if len(sealed) == 0 {
 		if _, err := fsys.Stat(filepath.Join(dir, metadataName)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: the directory holds no log", ErrNotFound)
+			return nil, fmt.Errorf("%w: the directory holds no log", journal.ErrNotFound)
 		}
 	}
 	file, err := promoteNext(fsys, dir, path, sealed)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -38,7 +39,9 @@ type given struct {
 	lastLine         string
 }
 
-func givenOf(m store.Metadata) given { return given{m.Name, m.Named, m.Archived, m.Pinned, m.LastLine} }
+func givenOf(m journal.Metadata) given {
+	return given{m.Name, m.Named, m.Archived, m.Pinned, m.LastLine}
+}
 
 // oracle records the promises of a store, outside of the store.
 type oracle struct {
@@ -180,7 +183,7 @@ func (o *oracle) verify(fsys *memFS, boot string, powerCut bool) {
 		first, _, err := l.Append(context.Background(), message("after"))
 		require.NoError(o.t, err)
 		require.NotContains(o.t, o.seen, identity{l.ID(), l.Epoch(), first})
-		require.Equal(o.t, store.HealthOK, l.Health().State)
+		require.Equal(o.t, journal.HealthOK, l.Health().State)
 		o.look(l)
 	}
 	require.NoError(o.t, s.Close())
@@ -193,7 +196,7 @@ func (o *oracle) open(s *store.Store) []*store.Log {
 	for _, id := range o.created {
 		l, err := s.Log(context.Background(), id)
 		if must, deleted := o.deletes[id]; deleted && (must || err != nil) {
-			require.ErrorIs(o.t, err, store.ErrNotFound)
+			require.ErrorIs(o.t, err, journal.ErrNotFound)
 			continue
 		}
 		require.NoError(o.t, err)
@@ -205,7 +208,7 @@ func (o *oracle) open(s *store.Store) []*store.Log {
 // listed requires that the list shows every session that must exist. A label that
 // the metadata lost is in the file of labels.
 func (o *oracle) listed(s *store.Store) {
-	all := map[string]store.Metadata{}
+	all := map[string]journal.Metadata{}
 	for _, m := range s.List() {
 		all[m.SessionID] = m
 	}

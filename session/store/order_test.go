@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -70,7 +71,7 @@ func TestFault16NobodyWhoWaitedForAFailedSyncMakesAnother(t *testing.T) {
 		for i := range 20 {
 			waiting.Go(func() {
 				_, _, err := l.Append(ctx, prompt(fmt.Sprint("p", i)))
-				require.ErrorIs(t, err, store.ErrFrozen)
+				require.ErrorIs(t, err, journal.ErrFrozen)
 			})
 		}
 		synctest.Wait() // one append syncs, the others share the next sync
@@ -89,9 +90,9 @@ func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {
 	f.set(nthOf(1, "datasync", "events", syscall.EIO)) // the flusher's sync
 	_, seen, err := l.Append(ctx, message("seen, and not on the device"))
 	require.NoError(t, err)
-	awaitHealth(t, l, store.HealthFrozen)
+	awaitHealth(t, l, journal.HealthFrozen)
 	files := onMemory{t, f.FS.(*memFS), l.ID()}
-	var m store.Metadata
+	var m journal.Metadata
 	require.Eventually(t, func() bool {
 		require.NoError(t, json.Unmarshal(files.read("metadata.json"), &m))
 		return m.Frozen
@@ -105,7 +106,7 @@ func TestFault16TheMetadataOfAFrozenLogSpeaksOfSyncedEventsOnly(t *testing.T) {
 	require.NoError(t, err)
 	again, err := next.Log(ctx, l.ID())
 	require.NoError(t, err)
-	require.Equal(t, store.HealthOK, again.Health().State)
+	require.Equal(t, journal.HealthOK, again.Health().State)
 	require.GreaterOrEqual(t, again.Marks().Visible, seen)
 	require.Contains(t, string(files.read("events.jsonl")), "seen, and not on the device", "copied to the fresh file")
 	require.NoError(t, next.Close())
@@ -124,7 +125,7 @@ func TestFault16AFrozenLogWhoseUnsyncedLinesAreDamagedStaysFrozen(t *testing.T) 
 			require.NoError(t, err)
 			f.set(nthOf(1, "datasync", "events", syscall.EIO))
 			_, last, err := l.Append(ctx, message("to be copied"), prompt("p2"))
-			require.ErrorIs(t, err, store.ErrFrozen)
+			require.ErrorIs(t, err, journal.ErrFrozen)
 			f.set(nil)
 
 			files := onMemory{t, f.FS.(*memFS), l.ID()}
@@ -132,7 +133,7 @@ func TestFault16AFrozenLogWhoseUnsyncedLinesAreDamagedStaysFrozen(t *testing.T) 
 			require.Positive(t, at)
 			files.overwrite(at, damage.with)
 			require.ErrorContains(t, l.Reopen(ctx), "damaged")
-			require.Equal(t, store.HealthFrozen, l.Health().State)
+			require.Equal(t, journal.HealthFrozen, l.Health().State)
 			files.overwrite(at, damage.text)
 			require.NoError(t, l.Reopen(ctx))
 			events := readAll(t, l)

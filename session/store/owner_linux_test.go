@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -169,14 +170,14 @@ func TestFault23ADeviceWithoutInodesBlocksAndHealsByItself(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	first, _, err := l.Append(t.Context(), prompt("needs no new file"))
 	require.NoError(t, err)
-	l.UpdateMetadata(func(m *store.Metadata) { m.LastLine = "said" })
-	require.ErrorIs(t, l.FlushMetadata(t.Context()), store.ErrBlocked)
+	l.UpdateMetadata(func(m *journal.Metadata) { m.LastLine = "said" })
+	require.ErrorIs(t, l.FlushMetadata(t.Context()), journal.ErrBlocked)
 	_, err = l.PutBlob(t.Context(), "text/plain", []byte("a picture"))
-	require.ErrorIs(t, err, store.ErrBlocked)
+	require.ErrorIs(t, err, journal.ErrBlocked)
 	require.EqualValues(t, 2, first)
 
 	require.NoError(t, os.RemoveAll(filler))
-	awaitHealth(t, l, store.HealthOK)
+	awaitHealth(t, l, journal.HealthOK)
 	require.NoError(t, l.FlushMetadata(t.Context()))
 	_, err = l.PutBlob(t.Context(), "text/plain", []byte("a picture"))
 	require.NoError(t, err)

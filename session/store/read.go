@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -33,14 +34,14 @@ type reader struct{ *core }
 // ErrInvalid.
 func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (event.Batch, error) {
 	if r.closed.Load() {
-		return event.Batch{}, ErrClosed
+		return event.Batch{}, journal.ErrClosed
 	}
 	visible := event.Seq(r.marks.visible.Load())
 	if after >= visible {
 		return event.Batch{}, nil
 	}
 	if after < 0 {
-		return event.Batch{}, fmt.Errorf("%w: seq %d", ErrInvalid, after)
+		return event.Batch{}, fmt.Errorf("%w: seq %d", journal.ErrInvalid, after)
 	}
 	if b, ok := r.tail.Read(after, visible, maxBytes); ok {
 		return b, nil
@@ -61,10 +62,10 @@ func (r *reader) ReadAfter(ctx context.Context, after event.Seq, maxBytes int) (
 // removes meanwhile only make the page shorter.
 func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
 	if r.closed.Load() {
-		return event.Batch{}, ErrClosed
+		return event.Batch{}, journal.ErrClosed
 	}
 	if before < 0 || limit <= 0 {
-		return event.Batch{}, fmt.Errorf("%w: %d events before seq %d", ErrInvalid, limit, before)
+		return event.Batch{}, fmt.Errorf("%w: %d events before seq %d", journal.ErrInvalid, limit, before)
 	}
 	bound := event.Seq(r.marks.visible.Load())
 	if before > 0 {
@@ -73,7 +74,7 @@ func (r *reader) ReadBefore(ctx context.Context, before event.Seq, limit int) (e
 	for {
 		first := max(bound-event.Seq(min(limit, maxPage))+1, event.Seq(r.marks.min.Load()))
 		b, err := r.page(ctx, first, bound)
-		if errors.Is(err, ErrRemoved) && r.removed(first) != nil {
+		if errors.Is(err, journal.ErrRemoved) && r.removed(first) != nil {
 			continue // from the remaining events; the first seq only rises
 		}
 		return b, err
@@ -105,14 +106,14 @@ func (r *reader) page(ctx context.Context, first, bound event.Seq) (event.Batch,
 // in it.
 func (r *reader) ReadWritten(ctx context.Context, after event.Seq, maxBytes int) (b event.Batch, through event.Seq, err error) {
 	if r.closed.Load() {
-		return event.Batch{}, after, ErrClosed
+		return event.Batch{}, after, journal.ErrClosed
 	}
 	visible := event.Seq(r.marks.visible.Load())
 	if after >= visible {
 		return event.Batch{}, after, nil
 	}
 	if after < 0 {
-		return event.Batch{}, after, fmt.Errorf("%w: seq %d", ErrInvalid, after)
+		return event.Batch{}, after, fmt.Errorf("%w: seq %d", journal.ErrInvalid, after)
 	}
 	if b, ok := r.tail.Read(after, visible, maxBytes); ok {
 		return b, b.Last, nil // the tail holds lines only
@@ -196,7 +197,7 @@ func (r *reader) collect(ctx context.Context, c *collector) error {
 // removed returns ErrRemoved if retention removed seq.
 func (r *reader) removed(seq event.Seq) error {
 	if minSeq := event.Seq(r.marks.min.Load()); seq < minSeq {
-		return fmt.Errorf("%w: first is %d", ErrRemoved, minSeq)
+		return fmt.Errorf("%w: first is %d", journal.ErrRemoved, minSeq)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -71,7 +72,7 @@ var readStories = []story{
 		tell: func(p *teller) {
 			p.open()
 			first := p.create()
-			p.say(first, func(m *store.Metadata) { m.Name, m.Named = "Mine", true })
+			p.say(first, func(m *journal.Metadata) { m.Name, m.Named = "Mine", true })
 			p.flush(first)
 			p.list()
 			p.messages(p.create(), 1)
@@ -104,7 +105,7 @@ var readStories = []story{
 			p.open()
 			l := p.create()
 			p.also(func(op, _ string) bool { return writes(op) }, syscall.ENOSPC)
-			p.refusedDraft(l, message(strings.Repeat("huge ", 60<<10)), store.ErrBlocked)
+			p.refusedDraft(l, message(strings.Repeat("huge ", 60<<10)), journal.ErrBlocked)
 			p.also(nil, nil)
 			p.wait(10 * time.Second)
 			p.append(l, message(strings.Repeat("huge ", 60<<10)))

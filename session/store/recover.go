@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
@@ -49,7 +50,7 @@ func (r *recovery) readMeta() error {
 	switch {
 	case withheld(err), errors.Is(err, disk.ErrNoFile):
 		return fmt.Errorf("read %s, without which the session would lose its epoch: %w", metadataName, err)
-	case errors.Is(err, ErrFormat):
+	case errors.Is(err, journal.ErrFormat):
 		return err
 	case err != nil:
 		if err := r.loseMeta(err); err != nil {
@@ -172,7 +173,7 @@ func (r *recovery) scanActive(file File) error {
 
 // reportScan reports the permanent faults that the scan found.
 func (r *recovery) reportScan() {
-	d := Damage{Unverified: r.scan.Unverified, Conflicts: len(r.scan.Repeats)}
+	d := journal.Damage{Unverified: r.scan.Unverified, Conflicts: len(r.scan.Repeats)}
 	for _, h := range r.scan.Holes {
 		d.Holes += int64(h.To - h.From + 1)
 	}
@@ -277,9 +278,9 @@ func (r *recovery) newest() time.Time {
 }
 
 // sameDamage reports whether the metadata records the present damage.
-func sameDamage(told *Damage, d Damage) bool {
+func sameDamage(told *journal.Damage, d journal.Damage) bool {
 	if told == nil {
-		return d == Damage{}
+		return d == journal.Damage{}
 	}
 	return *told == d
 }
@@ -306,7 +307,7 @@ func (r *recovery) reportFiles(next event.Seq) {
 func (r *recovery) rebuild() error {
 	made, err := madeBy(append(slices.Clone(r.sealed), r.active), r.log.id)
 	if err == nil && made != (event.Made{}) {
-		r.meta.take(made)
+		takeMade(&r.meta, made)
 	}
 	return err
 }

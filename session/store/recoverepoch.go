@@ -6,6 +6,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -24,7 +25,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 	var payloads []event.Payload
 	reason := r.epochReason()
 	if reason != "" {
-		r.epoch = newEpoch()
+		r.epoch = journal.NewEpoch()
 		payloads = append(payloads, event.Epoch{Epoch: r.epoch, Reason: reason})
 		r.did("new epoch after seq %d: %s", known, reason)
 	}
@@ -32,7 +33,7 @@ func (r *recovery) settleEpoch(file File) (position, error) {
 		// There was a crash between sealing a file and creating the next, or an
 		// older file replaced the active one.
 		payloads = append([]event.Payload{event.SegmentStart{
-			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1, Prev: r.prevOf(known + 1), Made: r.meta.made(),
+			Format: logFormat, SessionID: r.log.id, Epoch: r.epoch, FirstSeq: known + 1, Prev: r.prevOf(known + 1), Made: madeOf(&r.meta),
 		}}, payloads...)
 		r.did("began a new file at seq %d", known+1)
 	}

@@ -29,8 +29,8 @@ func (r *recovery) readLabels() error {
 		return nil
 	}
 	r.log.metadataFile.labels = given
-	before := r.meta.labels()
-	r.meta.label(given)
+	before := labelsOf(&r.meta)
+	label(&r.meta, given)
 	if r.hasMeta && before != given {
 		r.did("took name, pin and archive flag from %s, which is newer than the metadata", labelsName)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -25,14 +26,14 @@ func (r *reopener) reopen(ctx context.Context) error {
 	}
 	return r.withWriteLock(func() error {
 		if r.out.closed {
-			return ErrClosed
+			return journal.ErrClosed
 		}
 		if !r.health.frozen.Load() {
 			return nil
 		}
 		if r.out.file == nil {
 			if err := r.repairer.repair(); err != nil {
-				return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
+				return fmt.Errorf("reopen log: %w", errors.Join(err, journal.ErrFrozen))
 			}
 			return nil
 		}
@@ -46,13 +47,13 @@ func (r *reopener) reopen(ctx context.Context) error {
 // thaw implements Reopen. The caller holds the write lock.
 func (r *reopener) thaw() error {
 	if done, err := r.putBack(); err != nil {
-		return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
+		return fmt.Errorf("reopen log: %w", errors.Join(err, journal.ErrFrozen))
 	} else if done {
 		return nil
 	}
 	if errors.Is(r.health.refusal(), errUnmarked) {
 		if err := r.mark(); err != nil {
-			return fmt.Errorf("reopen log: %w", errors.Join(err, ErrFrozen))
+			return fmt.Errorf("reopen log: %w", errors.Join(err, journal.ErrFrozen))
 		}
 		r.thawed(r.out.next - 1)
 		return nil
@@ -147,7 +148,7 @@ func (r *reopener) putBack() (done bool, err error) {
 // keepLast stores the last copy of a log whose file was removed or replaced, so
 // that it outlives this process. The caller holds the write lock.
 func (r *reopener) keepLast() error {
-	if r.out.file == nil || errors.Is(r.active.whyTaken(), ErrAway) {
+	if r.out.file == nil || errors.Is(r.active.whyTaken(), journal.ErrAway) {
 		return nil // the log was not written, or the whole session was deleted
 	}
 	_, err := r.putBack()

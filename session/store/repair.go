@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/abidehub/abide/session/journal"
 )
 
 // Repair applies the rules of recovery to every session of the data directory dir,
@@ -17,7 +19,7 @@ import (
 func Repair(ctx context.Context, dir, id string, o Options, beside ...Beside) (Report, error) {
 	report := Report{Problems: []Problem{}}
 	if _, err := o.withDefaults().FS.Stat(filepath.Join(dir, sessionsDir)); errors.Is(err, fs.ErrNotExist) {
-		return report, fmt.Errorf("repair data directory %s: %w", dir, ErrNotFound) // do not create one
+		return report, fmt.Errorf("repair data directory %s: %w", dir, journal.ErrNotFound) // do not create one
 	}
 	var before Report
 	checkTop(o.withDefaults().FS, dir, &before)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -29,12 +30,12 @@ func TestALogThatThereIsNoSpaceToRepairIsTriedAgainWithGrowingPausesAndNotForEve
 	i := bytes.LastIndex(m, []byte(`,"crc"`))
 	d.write("metadata.json", withCRC(append(m[:i:i], `,"writer":{"boot_id":"one","run_id":"x"}}`+"\n"...)))
 	l := d.open(store.Options{FS: f, BootID: "two"}).log
-	require.Equal(t, store.HealthBlocked, l.Health().State)
+	require.Equal(t, journal.HealthBlocked, l.Health().State)
 	require.Eventually(t, func() bool { return tries.Load() > 2 }, patience, time.Millisecond)
 	require.Never(t, func() bool { return tries.Load() > 15 }, time.Second, 10*time.Millisecond)
 	require.Len(t, readAll(t, l), 5)
 	f.set(nil)
-	awaitHealth(t, l, store.HealthOK)
+	awaitHealth(t, l, journal.HealthOK)
 	requireAppends(t, l)
 }
 
@@ -60,9 +61,9 @@ func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.
 	})
 	l, err := s.Log(context.Background(), d.id)
 	require.NoError(t, err)
-	require.Equal(t, store.HealthBlocked, l.Health().State)
+	require.Equal(t, journal.HealthBlocked, l.Health().State)
 	require.Equal(t, synced, l.Marks().Visible)
 	f.set(nil)
-	awaitHealth(t, l, store.HealthOK)
+	awaitHealth(t, l, journal.HealthOK)
 	require.EqualValues(t, 5, l.Marks().Visible-1, "the epoch event of the copy must count too")
 }

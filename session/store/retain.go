@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // retention is how much of a log is kept.
@@ -64,7 +65,7 @@ func (r *retention) retain(ctx context.Context, maxBytes int64) (event.Seq, erro
 	minSeq := event.Seq(r.marks.min.Load())
 	err := r.withWriteLock(func() error {
 		if r.out.closed {
-			return ErrClosed
+			return journal.ErrClosed
 		}
 		if r.out.file == nil {
 			return r.noSpaceToRepair()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -51,29 +52,29 @@ func TestALogStaysBlockedUntilThereIsRoomForTheLargeValueThatWaits(t *testing.T)
 		l := create(t, s)
 		huge := message(strings.Repeat("huge ", 100<<10))
 		_, _, err = l.Append(ctx, huge)
-		require.ErrorIs(t, err, store.ErrBlocked)
+		require.ErrorIs(t, err, journal.ErrBlocked)
 		for range 60 {
 			time.Sleep(time.Second)
-			require.Equal(t, store.HealthBlocked, l.Health().State, "the log must be blocked: the value does not fit")
+			require.Equal(t, journal.HealthBlocked, l.Health().State, "the log must be blocked: the value does not fit")
 		}
 		appendN(t, l, 1)
-		require.Equal(t, store.HealthBlocked, l.Health().State, "the log must be blocked: a line fits, but not the value")
+		require.Equal(t, journal.HealthBlocked, l.Health().State, "the log must be blocked: a line fits, but not the value")
 		f.room.Store(1 << 30)
 		time.Sleep(10 * time.Second)
-		require.Equal(t, store.HealthOK, l.Health().State, "the log must recover by itself")
+		require.Equal(t, journal.HealthOK, l.Health().State, "the log must recover by itself")
 		_, _, err = l.Append(ctx, huge)
 		require.NoError(t, err)
 
 		f.room.Store(200 << 10)
 		other := message(strings.Repeat("other ", 100<<10))
 		_, _, err = l.Append(ctx, other)
-		require.ErrorIs(t, err, store.ErrBlocked)
+		require.ErrorIs(t, err, journal.ErrBlocked)
 		f.room.Store(1 << 30)
 		_, _, err = l.Append(ctx, other)
 		require.NoError(t, err)
 		f.room.Store(200 << 10)
 		time.Sleep(10 * time.Second)
-		require.Equal(t, store.HealthOK, l.Health().State, "the log must not be blocked after the waiting data was written")
+		require.Equal(t, journal.HealthOK, l.Health().State, "the log must not be blocked after the waiting data was written")
 		require.NoError(t, s.Close())
 	})
 }

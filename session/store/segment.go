@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -40,7 +41,7 @@ func (s *segment) acquire() (File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retired {
-		return nil, ErrClosed
+		return nil, journal.ErrClosed
 	}
 	if s.file == nil {
 		f, err := s.fs.Open(s.path)
@@ -123,7 +124,7 @@ func (s *segments) at(seq event.Seq) (seg *segment, next event.Seq, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed || len(s.list) == 0 {
-		return nil, 0, ErrClosed
+		return nil, 0, journal.ErrClosed
 	}
 	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].first > seq })
 	if i < len(s.list) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // seqAtBytes is how much of a log SeqAt reads at once.
@@ -19,7 +20,7 @@ func (r *reader) SeqAt(ctx context.Context, at time.Time) (seq event.Seq, found 
 	after := event.Seq(r.marks.min.Load()) - 1
 	for {
 		b, through, err := r.ReadWritten(ctx, after, seqAtBytes)
-		if errors.Is(err, ErrRemoved) {
+		if errors.Is(err, journal.ErrRemoved) {
 			after = max(after, event.Seq(r.marks.min.Load())-1)
 			continue // retention removed events; the first seq only rises
 		}

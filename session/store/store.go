@@ -16,6 +16,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
@@ -36,11 +37,11 @@ type Store struct {
 
 // entryOf is the store's entry for one session.
 type entryOf struct {
-	meta    Metadata      // as on disk, while the log is not open
-	log     *Log          // nil until it is opened
-	opening chan struct{} // closed when an attempt to open has ended
-	suspect bool          // the device failed that attempt; used while the log is opened
-	hidden  bool          // being created; not listed yet
+	meta    journal.Metadata // as on disk, while the log is not open
+	log     *Log             // nil until it is opened
+	opening chan struct{}    // closed when an attempt to open has ended
+	suspect bool             // the device failed that attempt; used while the log is opened
+	hidden  bool             // being created; not listed yet
 }
 
 // Open opens the data directory dir, and creates it if it is missing. If another
@@ -127,13 +128,13 @@ func (s *Store) load() error {
 	var ids []string
 	for _, n := range names {
 		switch name := n.Name(); {
-		case ValidID(name) && n.IsDir():
+		case journal.ValidID(name) && n.IsDir():
 			ids = append(ids, name)
 		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, deletedPrefix):
 			s.removeAbandoned(filepath.Join(root, name))
 		}
 	}
-	found := make([]Metadata, len(ids))
+	found := make([]journal.Metadata, len(ids))
 	var group errgroup.Group
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	const share = 256 // sessions per goroutine: one each would cost more than the reading
@@ -158,15 +159,15 @@ func (s *Store) load() error {
 
 // readListed reads one session's metadata for lists. If it is unreadable, the
 // session is still listed, so that it can be opened and its metadata rebuilt.
-func (s *Store) readListed(id string) Metadata {
+func (s *Store) readListed(id string) journal.Metadata {
 	dir := filepath.Join(s.root(), id)
 	m, err := readMetadata(s.opts.FS, dir)
 	if err == nil || errors.Is(err, errDoubtful) {
 		return m // good enough for a list
 	}
-	m = Metadata{SessionID: id}
+	m = journal.Metadata{SessionID: id}
 	if given, err := readLabels(s.opts.FS, dir); err == nil {
-		m.label(given)
+		label(&m, given)
 	}
 	if info, err := s.opts.FS.Stat(dir); err == nil {
 		m.UpdatedAt = info.ModTime().UTC()
@@ -206,14 +207,14 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	start.Format, start.Epoch = logFormat, newEpoch()
-	start.SessionID = newID(s.opts.Now())
+	start.Format, start.Epoch = logFormat, journal.NewEpoch()
+	start.SessionID = journal.NewID(s.opts.Now())
 	id := start.SessionID
 	e := &entryOf{opening: make(chan struct{}), hidden: true}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, ErrClosed
+		return nil, journal.ErrClosed
 	}
 	s.sessions[id] = e
 	s.mu.Unlock()
@@ -241,19 +242,19 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 // ErrInvalidID, ErrNotFound, or why the log cannot be opened; a later call tries
 // again.
 func (s *Store) Log(ctx context.Context, id string) (*Log, error) {
-	if !ValidID(id) {
-		return nil, fmt.Errorf("%w: %q", ErrInvalidID, id)
+	if !journal.ValidID(id) {
+		return nil, fmt.Errorf("%w: %q", journal.ErrInvalidID, id)
 	}
 	for {
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
-			return nil, ErrClosed
+			return nil, journal.ErrClosed
 		}
 		e := s.sessions[id]
 		if e == nil {
 			s.mu.Unlock()
-			return nil, fmt.Errorf("session %s: %w", id, ErrNotFound)
+			return nil, fmt.Errorf("session %s: %w", id, journal.ErrNotFound)
 		}
 		if e.log != nil {
 			s.mu.Unlock()
@@ -279,7 +280,7 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	dir := filepath.Join(s.root(), id)
 	before := prior{crashed: s.crashed, suspect: e.suspect}
 	l, _, err := openLog(ctx, dir, s.RunID(), s.opts, before)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, journal.ErrNotFound) {
 		err = cmp.Or(allAway(s.opts.FS, s.root()), err)
 	}
 	before.suspect = before.suspect || errors.Is(err, errDistrusted)
@@ -316,13 +317,13 @@ func (s *Store) SetKeep(bytes int64) {
 
 // SessionDir is the directory of a session, where its other files lie.
 func (s *Store) SessionDir(id string) (string, error) {
-	if !ValidID(id) {
-		return "", fmt.Errorf("%w: %q", ErrInvalidID, id)
+	if !journal.ValidID(id) {
+		return "", fmt.Errorf("%w: %q", journal.ErrInvalidID, id)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sessions[id] == nil {
-		return "", fmt.Errorf("session %s: %w", id, ErrNotFound)
+		return "", fmt.Errorf("session %s: %w", id, journal.ErrNotFound)
 	}
 	return filepath.Join(s.root(), id), nil
 }
@@ -344,14 +345,14 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return fmt.Errorf("delete session %s: %w", id, err) // it would come back with them
 	}
 	l, err := s.Log(ctx, id)
-	if errors.Is(err, ErrInvalidID) || errors.Is(err, ErrClosed) || ctx.Err() != nil {
+	if errors.Is(err, journal.ErrInvalidID) || errors.Is(err, journal.ErrClosed) || ctx.Err() != nil {
 		return err
 	}
 	s.mu.Lock()
 	e := s.sessions[id]
 	if e == nil || e.log != l || e.opening != nil {
 		s.mu.Unlock()
-		return fmt.Errorf("session %s: %w", id, ErrNotFound)
+		return fmt.Errorf("session %s: %w", id, journal.ErrNotFound)
 	}
 	delete(s.sessions, id)
 	s.mu.Unlock()
@@ -422,7 +423,7 @@ func (s *Store) Close() error {
 // createError says that a session could not be made.
 func createError(err error) error {
 	if disk.IsFull(err) {
-		return fmt.Errorf("create session: %w: %w", ErrBlocked, err)
+		return fmt.Errorf("create session: %w: %w", journal.ErrBlocked, err)
 	}
 	return fmt.Errorf("create session: %w", err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/seed"
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -118,7 +119,7 @@ func TestASessionSurvivesACleanRestart(t *testing.T) {
 	require.Equal(t, before, readAll(t, again))
 	requireGapless(t, before)
 	require.Equal(t, l.Epoch(), again.Epoch())
-	require.Equal(t, store.Marks{Min: 1, Visible: 101, Written: 101, Synced: 101}, again.Marks())
+	require.Equal(t, journal.Marks{Min: 1, Visible: 101, Written: 101, Synced: 101}, again.Marks())
 	first, last, err := again.Append(context.Background(), message("a"), message("b"))
 	require.NoError(t, err)
 	require.Equal(t, []event.Seq{102, 103}, []event.Seq{first, last})

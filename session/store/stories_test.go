@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -123,14 +124,14 @@ var plainStories = []story{
 			p.open()
 			l := p.create()
 			p.messages(l, 1)
-			p.say(l, func(m *store.Metadata) { m.LastLine = "first" })
+			p.say(l, func(m *journal.Metadata) { m.LastLine = "first" })
 			p.flush(l)
-			p.say(l, func(m *store.Metadata) { m.LastLine = "second" })
+			p.say(l, func(m *journal.Metadata) { m.LastLine = "second" })
 			p.wait(time.Second) // for the flusher
-			p.say(l, func(m *store.Metadata) { m.LastLine = "third" })
+			p.say(l, func(m *journal.Metadata) { m.LastLine = "third" })
 			p.append(l, prompt("p"))
 			p.flush(l)
-			p.say(l, func(m *store.Metadata) { m.LastLine = "never flushed" })
+			p.say(l, func(m *journal.Metadata) { m.LastLine = "never flushed" })
 		},
 		steps: []string{
 			"create metadata.json.tmp", "write metadata.json.tmp", "datasync metadata.json.tmp", "rename metadata.json.tmp", "syncdir session",
@@ -141,11 +142,11 @@ var plainStories = []story{
 		tell: func(p *teller) {
 			p.open()
 			l := p.create()
-			p.say(l, func(m *store.Metadata) { m.Name, m.Named = "Mine", true })
+			p.say(l, func(m *journal.Metadata) { m.Name, m.Named = "Mine", true })
 			p.flush(l)
-			p.say(l, func(m *store.Metadata) { m.Pinned, m.Archived = true, true })
+			p.say(l, func(m *journal.Metadata) { m.Pinned, m.Archived = true, true })
 			p.flush(l)
-			p.say(l, func(m *store.Metadata) { m.Name, m.Named = "", false })
+			p.say(l, func(m *journal.Metadata) { m.Name, m.Named = "", false })
 			p.flush(l)
 		},
 		steps: []string{
@@ -215,7 +216,7 @@ var plainStories = []story{
 			l := p.create()
 			p.messages(l, 2)
 			p.also(func(op, _ string) bool { return writes(op) }, syscall.ENOSPC)
-			p.refused(l, store.ErrBlocked)
+			p.refused(l, journal.ErrBlocked)
 			p.also(nil, nil)
 			p.wait(10 * time.Second) // until the log has recovered by itself
 			p.messages(l, 2)
@@ -263,7 +264,7 @@ var plainStories = []story{
 					}
 					p.append(l, d)
 					if i%5 == 2 {
-						p.say(l, func(m *store.Metadata) { m.LastLine = fmt.Sprint("line ", i) })
+						p.say(l, func(m *journal.Metadata) { m.LastLine = fmt.Sprint("line ", i) })
 						p.flush(l)
 					}
 					if i == 8 {
@@ -388,7 +389,7 @@ func damaged(d damage) func(*teller) {
 		l := p.create()
 		p.messages(l, 8)
 		p.append(l, prompt("p"))
-		p.say(l, func(m *store.Metadata) { m.Name, m.Named, m.LastLine = "Mine", true, "line" })
+		p.say(l, func(m *journal.Metadata) { m.Name, m.Named, m.LastLine = "Mine", true, "line" })
 		p.flush(l)
 		p.close()
 		d.do(p)

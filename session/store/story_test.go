@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -106,7 +107,7 @@ func (p *teller) named(what string, err error) {
 	if errors.Is(p.cause, errHalf) && errors.Is(err, syscall.ENOSPC) {
 		return
 	}
-	for _, known := range []error{p.cause, p.broken, store.ErrBlocked, store.ErrFrozen} {
+	for _, known := range []error{p.cause, p.broken, journal.ErrBlocked, journal.ErrFrozen} {
 		if known != nil && errors.Is(err, known) {
 			return
 		}
@@ -181,7 +182,7 @@ func (p *teller) append(l *store.Log, drafts ...event.Draft) {
 	p.t.Helper()
 	p.try("append", func() error {
 		first, last, err := l.Append(p.ctx, drafts...)
-		if errors.Is(err, store.ErrFrozen) {
+		if errors.Is(err, journal.ErrFrozen) {
 			p.oracle.look(l) // visible events must stay visible
 			if err := l.Reopen(p.ctx); err != nil {
 				p.named("reopen", err)
@@ -220,7 +221,7 @@ func (p *teller) messages(l *store.Log, n int) {
 }
 
 // say changes a session's metadata in memory.
-func (p *teller) say(l *store.Log, change func(*store.Metadata)) {
+func (p *teller) say(l *store.Log, change func(*journal.Metadata)) {
 	if p.gone {
 		return
 	}
@@ -236,7 +237,7 @@ func (p *teller) flush(l *store.Log) {
 	p.t.Helper()
 	p.try("flush", func() error {
 		err := l.FlushMetadata(p.ctx)
-		if errors.Is(err, store.ErrFrozen) {
+		if errors.Is(err, journal.ErrFrozen) {
 			if err := l.Reopen(p.ctx); err != nil {
 				p.named("reopen", err)
 			}

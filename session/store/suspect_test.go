@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -29,7 +30,7 @@ func TestADeviceThatFailedToSyncALogThatWasOpenedIsNotBelievedTheNextTime(t *tes
 	require.True(t, onDisk(t, d).Frozen, "the freeze must be in the metadata already")
 	l, err := s.Log(ctx, d.id)
 	require.NoError(t, err)
-	require.Equal(t, store.HealthOK, l.Health().State)
+	require.Equal(t, journal.HealthOK, l.Health().State)
 	after, err := os.Stat(d.path("events.jsonl"))
 	require.NoError(t, err)
 	require.False(t, os.SameFile(before, after), "the log must continue in a new file")
@@ -47,7 +48,7 @@ func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 	f.set(nthOf(1, "datasync", "events", syscall.EIO))
 	_, _, err = l.Append(ctx, message("seen"), message("seen"))
 	require.NoError(t, err)
-	require.ErrorIs(t, l.FlushMetadata(ctx), store.ErrFrozen)
+	require.ErrorIs(t, l.FlushMetadata(ctx), journal.ErrFrozen)
 	seen := l.Marks().Visible
 	require.EqualValues(t, 4, seen)
 	require.Error(t, s.Close())
@@ -63,7 +64,7 @@ func TestLinesThatAFailedDeviceLostAreGoneOnBehind(t *testing.T) {
 		again, err := s.Log(ctx, l.ID())
 		require.NoError(t, err)
 		require.NotEqual(t, l.Epoch(), again.Epoch())
-		require.Equal(t, store.HealthOK, again.Health().State)
+		require.Equal(t, journal.HealthOK, again.Health().State)
 		events := readAll(t, again)
 		requireGapless(t, events)
 		require.Equal(t, event.TypeCorrupt, events[seen-1].Type)
@@ -95,7 +96,7 @@ func TestACheckpointThatDoesNotHoldIsGivenUpBeforeALineIsEnded(t *testing.T) {
 	require.Zero(t, onDisk(t, d).LogBytes)
 	l, err := s.Log(ctx, d.id)
 	require.NoError(t, err)
-	require.Equal(t, store.HealthFrozen, l.Health().State, "the log must be readable")
+	require.Equal(t, journal.HealthFrozen, l.Health().State, "the log must be readable")
 	report, err := store.Check(ctx, d.root, "")
 	require.NoError(t, err)
 	require.Empty(t, report.Problems, "beside a hub that has the log open")

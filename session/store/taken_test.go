@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -50,11 +51,11 @@ func TestALogWhoseFileWasTakenIsPutBackByReopening(t *testing.T) {
 				d, o, before := taken(t, idle, take)
 				epoch := o.log.Epoch()
 				_, _, err := o.log.Append(t.Context(), prompt("into nothing"))
-				require.ErrorIs(t, err, store.ErrFrozen)
+				require.ErrorIs(t, err, journal.ErrFrozen)
 				require.NotEmpty(t, o.log.Health().Taken)
 				require.Contains(t, o.log.Health().Reason, "removed or replaced while the hub had it open")
 				require.NoError(t, o.log.Reopen(t.Context()))
-				require.Equal(t, store.Health{State: store.HealthOK}, o.log.Health())
+				require.Equal(t, journal.Health{State: journal.HealthOK}, o.log.Health())
 				require.Equal(t, epoch, o.log.Epoch())
 				_, last, err := o.log.Append(t.Context(), prompt("kept"))
 				require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestAHubThatEndsLeavesTheLastCopyBehind(t *testing.T) {
 				d, o, before := taken(t, true, take)
 				if noticed {
 					_, _, err := o.log.Append(t.Context(), prompt("into nothing"))
-					require.ErrorIs(t, err, store.ErrFrozen)
+					require.ErrorIs(t, err, journal.ErrFrozen)
 				}
 				require.NoError(t, o.store.Close())
 				o = d.open(store.Options{})

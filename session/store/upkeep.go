@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // upkeep is the work that the flusher calls for.
@@ -56,7 +57,7 @@ func (u *upkeep) unflushed(err error, again time.Duration) {
 // flushMetadata implements Log.FlushMetadata.
 func (u *upkeep) flushMetadata(ctx context.Context) error {
 	if u.closed.Load() {
-		return ErrClosed
+		return journal.ErrClosed
 	}
 	written, _ := u.marks.positions()
 	if err := u.sync.syncTo(ctx, written.seq); err != nil {

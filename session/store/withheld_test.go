@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -17,7 +18,7 @@ func TestASessionWhoseMetadataTheSystemDoesNotGiveBackIsRefusedAndIsWholeTheNext
 			t.Run(file+" "+cause.Error(), func(t *testing.T) {
 				ctx := context.Background()
 				o := recorded(t, 10).open(store.Options{})
-				o.log.UpdateMetadata(func(m *store.Metadata) {
+				o.log.UpdateMetadata(func(m *journal.Metadata) {
 					m.AgentSessionID, m.Status, m.Name, m.Named = "resume me", "idle", "Mine", true
 				})
 				epoch := o.log.Epoch()

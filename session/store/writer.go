@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
 )
 
@@ -39,8 +40,8 @@ func (w *writer) withWriteLock(f func() error) error {
 
 // freeze stops the log until it is reopened: see ErrFrozen.
 func (w *writer) freeze(err error) {
-	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrAway) {
-		if away := away(w.fs, w.dir); errors.Is(away, ErrAway) {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, journal.ErrAway) {
+		if away := away(w.fs, w.dir); errors.Is(away, journal.ErrAway) {
 			err = fmt.Errorf("%w: %w", away, err)
 		}
 	}
@@ -55,7 +56,7 @@ func (w *writer) noSpaceToRepair() error {
 	if err := w.health.refusal(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: it is needed to repair %s", ErrBlocked, activeName)
+	return fmt.Errorf("%w: it is needed to repair %s", journal.ErrBlocked, activeName)
 }
 
 // beginFile moves the log on to a file that is in place and synced: sealed is

@@ -18,13 +18,6 @@ import (
 // Dir is the name of the folder in a session's directory.
 const Dir = "blobs"
 
-var (
-	// ErrNotFound means that there is no such blob, or that it was not uploaded.
-	ErrNotFound = errors.New("not found")
-	// ErrDamaged means that the bytes on the device differ from those written.
-	ErrDamaged = errors.New("damaged on the device")
-)
-
 // Folder is the blobs of one session. It is safe for concurrent use.
 type Folder struct {
 	// Set at construction.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // verifiedAtOnce is the size up to which a blob is verified when it is opened.
@@ -25,15 +26,15 @@ const verifiedAtOnce = 16 << 20
 func (s *Folder) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	sum, err := hex.DecodeString(sha)
 	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {
-		return nil, fmt.Errorf("%w: blob %q", ErrNotFound, sha)
+		return nil, fmt.Errorf("%w: blob %q", journal.ErrNotFound, sha)
 	}
 	path := filepath.Join(s.dir, sha)
 	f, err := s.fs.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: blob %s", ErrNotFound, sha)
+		return nil, fmt.Errorf("%w: blob %s", journal.ErrNotFound, sha)
 	}
 	if errors.Is(err, disk.ErrNoFile) {
-		return nil, fmt.Errorf("%w: blob %s: %w", ErrDamaged, sha, disk.ErrNoFile)
+		return nil, fmt.Errorf("%w: blob %s: %w", journal.ErrDamaged, sha, disk.ErrNoFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
@@ -74,7 +75,7 @@ func (b *blobReader) verify() error {
 // judge checks the hash after the whole blob was read.
 func (b *blobReader) judge(read hash.Hash, n int64) error {
 	if n != b.part.Size() || !bytes.Equal(read.Sum(nil), b.want) {
-		return fmt.Errorf("%w: blob %x", ErrDamaged, b.want)
+		return fmt.Errorf("%w: blob %x", journal.ErrDamaged, b.want)
 	}
 	b.sound = true
 	return nil

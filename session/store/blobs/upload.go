@@ -16,6 +16,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // uploadRecord is the record of an upload, a file next to the blob for each name
@@ -93,8 +94,8 @@ func (s *Folder) place(path string, record []byte) error {
 // log itself stored a blob with that hash.
 func (s *Folder) Upload(claim event.Attachment) (event.Attachment, error) {
 	blob, err := s.OpenBlob(claim.SHA256)
-	if errors.Is(err, ErrDamaged) {
-		return event.Attachment{}, fmt.Errorf("%w: upload it again: %w", ErrNotFound, err)
+	if errors.Is(err, journal.ErrDamaged) {
+		return event.Attachment{}, fmt.Errorf("%w: upload it again: %w", journal.ErrNotFound, err)
 	}
 	if err != nil {
 		return event.Attachment{}, err
@@ -130,7 +131,7 @@ func (s *Folder) firstUpload(sha string) (string, error) {
 		}
 	}
 	if first == "" {
-		return "", fmt.Errorf("%w: blob %s was not uploaded", ErrNotFound, sha)
+		return "", fmt.Errorf("%w: blob %s was not uploaded", journal.ErrNotFound, sha)
 	}
 	return filepath.Join(dir, first), nil
 }

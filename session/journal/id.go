@@ -1,4 +1,4 @@
-package store
+package journal
 
 import (
 	"crypto/rand"
@@ -21,13 +21,13 @@ func ValidID(id string) bool {
 	return true
 }
 
-// newID makes a session id, YYYYMMDD-HHMMSS-xxxxxxxx, in UTC.
-func newID(at time.Time) string {
+// NewID makes a session id, YYYYMMDD-HHMMSS-xxxxxxxx, in UTC.
+func NewID(at time.Time) string {
 	return at.UTC().Format("20060102-150405-") + randomHex(4)
 }
 
-// newEpoch makes the identity of a log: 64 random bits as 16 hex digits.
-func newEpoch() string { return randomHex(8) }
+// NewEpoch makes the identity of a log: 64 random bits as 16 hex digits.
+func NewEpoch() string { return randomHex(8) }
 
 func randomHex(n int) string {
 	b := make([]byte, n)

@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Store keeps sessions. It is safe for concurrent use.
+type Store interface {
+	// Create creates a session, which is stored when it returns. It sets start's Format,
+	// SessionID and Epoch; the log begins with that event.
+	Create(ctx context.Context, start event.SessionStart) (id string, err error)
+	// Import creates a session from events that have seqs, times and epochs. It creates
+	// all of it or nothing. The metadata is marked Imported. ErrExists if a session has
+	// the id, ErrInvalid if the events are not a log from its beginning.
+	Import(ctx context.Context, in Imported) (id string, err error)
+	// Lease asks whether this hub may write a session. It is granted at once unless
+	// another hub holds it, which is ErrHeld. A newer lease of the same hub ends the one
+	// before. It opens no log. Errors are also ErrInvalidID and ErrNotFound.
+	Lease(ctx context.Context, id string) (Lease, error)
+	// Delete deletes a session with everything beside its log, also a damaged one. It
+	// takes the lease, and closes the log first: readers get ErrClosed.
+	Delete(ctx context.Context, id string) error
+
+	// List returns the metadata of every session, newest activity first. It opens no
+	// log.
+	List() []Metadata
+	// Newest yields the entries of List after a place. It computes each entry when it
+	// is requested, so a page of a long list costs only the page. Order and UpdatedAt
+	// are those of the start; sessions deleted meanwhile are omitted.
+	Newest(behind Place) iter.Seq[Metadata]
+	// Listed returns the entry of List for one session, and whether it exists. It opens
+	// no log.
+	Listed(id string) (Metadata, bool)
+	// Owned yields the entries of List that this hub is to care for: those that no other
+	// hub holds a lease of. Another hub may take a lease meanwhile.
+	Owned() iter.Seq[Metadata]
+
+	// StaleUploads is Blobs.StaleUploads of a session without opening its log.
+	StaleUploads(id string, before time.Time) ([]string, error)
+	// Derived are files computed from all logs.
+	Derived() Derived
+}
+
+// Lease is the right of one holder to write one session. There is no clock in it: it
+// lasts until a newer lease is granted, and the holder learns of that by ErrFenced.
+type Lease interface {
+	// Log opens the session's log for the holder and recovers it. A log that cannot be
+	// repaired for lack of space is readable and HealthBlocked. After an error a later
+	// call tries again.
+	Log(ctx context.Context) (Log, error)
+	// Release gives the lease back, so that another hub may have it. The log stays
+	// readable. It may be called again.
+	Release()
+}
+
+// Place is a position in the list's order, not a session, so it stays valid when
+// sessions come, go and move. The zero Place is before all.
+type Place struct {
+	UpdatedAt time.Time
+	SessionID string
+}
+
+// Compare puts the newest first.
+func (p Place) Compare(other Place) int {
+	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
+}
+
+// Imported is a session that comes from another hub.
+type Imported struct {
+	// First is its session_start, which has its id and epoch.
+	First event.Event
+	// Next returns the event after the one before, and io.EOF after the last.
+	Next func() (event.Event, error)
+	// NextBlob returns the bytes of a large value and their expected hash, and
+	// io.EOF after the last. Nil means that there are none.
+	NextBlob func() (sha256 string, data io.Reader, err error)
+	// Name is the session's name given by a person; empty if none.
+	Name string
+}
