@@ -8,11 +8,6 @@ import (
 	"github.com/abidehub/abide/session/journal"
 )
 
-// Done returns a channel that is closed when the session is no longer open: it was
-// closed to make room, it is being deleted, or the hub is ending. Its log stays
-// readable for a while. Manager.Session returns the reason.
-func (b *BackgroundSession) Done() <-chan struct{} { return b.mail.done }
-
 // OpenBlob opens a value that was too large for the log, or an attachment, by the
 // hex SHA-256 of its bytes. The caller closes it. A missing blob is ErrNotFound. A
 // blob that is unreadable or has other bytes is a *ProblemError; if it has over 16
@@ -40,3 +35,13 @@ func (b *BackgroundSession) Attached(sha256 string) bool {
 
 // Settings returns the current settings. They are shared and must not be changed.
 func (m *Manager) Settings() *Settings { return m.settings.Load() }
+
+// Roots are the directories in or under which sessions may run.
+func (m *Manager) Roots() []string { return m.settings.Load().roots() }
+
+// InRoots reports whether sessions may run in a directory, with its links resolved
+// now.
+func (m *Manager) InRoots(dir string) bool {
+	real, err := realDir(dir)
+	return err == nil && m.settings.Load().allows(real)
+}

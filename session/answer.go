@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -30,16 +29,6 @@ type Answer struct {
 	// SeenSeq, if set, is the last event that the client had applied. The answer is
 	// refused if the request's tool call changed after it.
 	SeenSeq event.Seq
-}
-
-// AnswerPermission settles a permission request. The first answer wins: when this
-// returns, it is on the device and the agent has it. Repeating the winning answer
-// succeeds. Any other answer gets *AlreadyResolved. An unknown or forgotten request
-// is ErrNotFound. An option the agent did not offer, or one that cannot be
-// remembered as asked, is ErrInvalid. A tool call that changed after SeenSeq is
-// ErrConflict.
-func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
-	return ask(ctx, b.mail, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
 }
 
 // questions are the agent's permission requests. It records them and settles them:

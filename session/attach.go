@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -80,4 +81,49 @@ func (a *attached) Read(p []byte) (int, error) {
 		}
 	}
 	return 0, a.err
+}
+
+// uploadQuota is one upload's reservation in the limits of its session and its
+// credential.
+type uploadQuota struct {
+	b          *BackgroundSession
+	days       *uploadDays
+	credential string
+	limits     Limits
+	taken      int64
+}
+
+func (q *uploadQuota) take(n int64) error {
+	if err := q.b.uploads.take(n, q.limits.SessionAttachmentBytes, q.kept); err != nil {
+		return err
+	}
+	if err := q.days.take(q.credential, n, q.limits.DailyAttachmentBytes); err != nil {
+		q.b.uploads.giveBack(n)
+		return err
+	}
+	q.taken += n
+	return nil
+}
+
+func (q *uploadQuota) kept() (int64, error) {
+	bytes, files, err := q.b.log.UploadSize()
+	return bytes + uploadOverhead*int64(files), err
+}
+
+// giveBack releases the reservation of an upload that stored nothing new.
+func (q *uploadQuota) giveBack() {
+	q.b.uploads.giveBack(q.taken)
+	q.days.giveBack(q.credential, q.taken)
+}
+
+// unkept is the error for an upload that could not be stored.
+func (b *BackgroundSession) unkept(err error) error {
+	if isStuck(err) || errors.Is(err, journal.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return b.stuck(err)
+	}
+	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
+		return logError(away)
+	}
+	return &ProblemError{Problem{b.id, ProblemDamaged, "the file cannot be kept: " + whyUnsaved(err),
+		"look at the device, and at what lies in the session's directory `blobs`: `abide check " + b.id + "` names what is wrong"}, err}
 }

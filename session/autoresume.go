@@ -48,29 +48,3 @@ func (s *resumer) auto() {
 		}
 	})
 }
-
-// resumeUnchanged resumes if there is nothing to confirm. Drift that shows when the
-// agent is back pauses the turn.
-func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) error {
-	offer, err := b.Interruption(ctx)
-	if err != nil {
-		return err
-	}
-	var needs []string
-	if offer.Stale {
-		needs = append(needs, "stale")
-	}
-	needs = append(needs, offer.Mismatch...)
-	if allowMore(offer.Drift) {
-		needs = append(needs, "drift")
-	}
-	if len(needs) > 0 {
-		return &NeedsConfirmation{Needs: needs}
-	}
-	r := ResumeRequest{InterruptionID: id, Actor: theHub()}
-	if len(offer.Drift) > 0 {
-		r.Drift = DriftKeep // the drift does not allow more
-	}
-	_, err = b.Resume(ctx, r)
-	return err
-}

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -99,3 +102,24 @@ func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(
 
 // Watching lists the current observers. State may be a second behind.
 func (b *BackgroundSession) Watching() []state.Observer { return b.watchers.list() }
+
+// Done returns a channel that is closed when the session is no longer open: it was
+// closed to make room, it is being deleted, or the hub is ending. Its log stays
+// readable for a while. Manager.Session returns the reason.
+func (b *BackgroundSession) Done() <-chan struct{} { return b.mail.done }
+
+// Info returns the session's line of the list.
+func (b *BackgroundSession) Info() list.Info { return list.InfoOf(b.log.Metadata()) }
+
+// stuck converts an error of the log into one of this package, with the words of
+// health, which include the remedy.
+func (b *BackgroundSession) stuck(err error) error { return stuckError(b.id, b.log, err) }
+
+// ReadError is the error for a failed read of the session's log. It explains a
+// missing directory.
+func (b *BackgroundSession) ReadError(err error) error {
+	if errors.Is(err, journal.ErrAway) {
+		return logError(err)
+	}
+	return err
+}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -9,44 +8,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
 
 // forgetBound is how long an agent may take to delete its own copy of a session.
 const forgetBound = 2 * time.Second
-
-// close ends the session: it stops the agent and closes an open turn. If ctx ends
-// first, the engine ends at once, and open calls and turns stay open in the log.
-func (b *BackgroundSession) close(ctx context.Context) error {
-	b.mail.post(func(e *engine) { e.closing = true })
-	select {
-	case <-b.gone:
-		return nil
-	case <-ctx.Done():
-	}
-	b.mail.post(func(e *engine) { e.ended = true })
-	<-b.mail.done
-	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
-}
-
-// forget asks a running agent to delete its own copy of the session before it is
-// stopped. An agent that cannot, or does not answer in time, is stopped anyway.
-func (b *BackgroundSession) forget(ctx context.Context) {
-	proc, err := ask(ctx, b.mail, func(e *engine) (Agent, error) {
-		if !e.agent.up() || e.fold.open {
-			return nil, nil
-		}
-		return e.agent.proc, nil
-	})
-	forgetter, able := proc.(Forgetter)
-	if err != nil || !able {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, forgetBound)
-	defer cancel()
-	_ = forgetter.Forget(ctx) // most agents keep no copy or do not support this
-}
 
 // windDown performs the next step of closing the session.
 func (e *engine) windDown() {
@@ -74,48 +40,6 @@ func (e *engine) restful() bool {
 	}
 	return !e.fold.open && !e.fold.recorder.Open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
 		e.agent.status != AgentStarting && !e.watchers.any()
-}
-
-// rename sets the session's name given by a person. An empty one allows automatic
-// names again.
-func (b *BackgroundSession) rename(ctx context.Context, name string) error {
-	return tell(ctx, b.mail, func(e *engine) error {
-		e.listing.named = name != ""
-		e.log.UpdateMetadata(func(m *journal.Metadata) {
-			if m.Named = e.listing.named; e.listing.named {
-				m.Name = name
-			}
-		})
-		e.list.changed = true
-		return nil
-	})
-}
-
-// label changes the session's labels and writes them to the device.
-func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
-	change := func(m *journal.Metadata) {
-		if p.Name != nil {
-			if m.Named = *p.Name != ""; m.Named {
-				m.Name = *p.Name
-			}
-		}
-		if p.Pinned != nil {
-			m.Pinned = *p.Pinned
-		}
-		if p.Archived != nil {
-			m.Archived = *p.Archived
-		}
-	}
-	if p.Name == nil {
-		return b.log.Label(change)
-	}
-	return tell(ctx, b.mail, func(e *engine) error {
-		if err := e.log.Label(change); err != nil {
-			return err
-		}
-		e.listing.named, e.list.changed = *p.Name != "", true
-		return nil
-	})
 }
 
 // givenName checks a name given by a person.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -16,17 +15,6 @@ const maxEndReason = 1000
 
 // defaultEndReason is the reason if none is given.
 const defaultEndReason = "done"
-
-// End marks the work of the session as done. When it returns, session_end is on the
-// device, the status is ended and the agent is stopped. A later prompt makes the
-// session active again. While a turn is open, or a prompt is about to open one, it
-// is ErrConflict. Ending an ended session changes nothing.
-func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.Actor) error {
-	if err := checkReason(reason); err != nil {
-		return err
-	}
-	return tell(ctx, b.mail, func(e *engine) error { return e.end(endOf(reason, actor)) })
-}
 
 func checkReason(reason string) error {
 	if len(reason) > maxEndReason || !utf8.ValidString(reason) {

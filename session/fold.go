@@ -210,3 +210,13 @@ func (f *fold) name() string {
 	}
 	return f.firstPrompt
 }
+
+// foldFork applies the note with the summary of a fork: its agent has earlier
+// context.
+func (f *fold) foldFork(n event.Note) bool {
+	if n.Method != transcript.NoteForked {
+		return false
+	}
+	f.given++
+	return true
+}

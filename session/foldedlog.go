@@ -223,3 +223,6 @@ func (l *foldedLog) reportQueue(kept bool) {
 		l.logger.Warn("loss of the queue could not be recorded", "err", err)
 	}
 }
+
+// errImported is the error of a verb on an imported session.
+var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", state.ErrConflict)

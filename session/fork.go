@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,34 +80,6 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	})
 	m.changes.Touch(id)
 	return made, nil
-}
-
-// beginFork writes the summary once.
-func (b *BackgroundSession) beginFork(ctx context.Context, origin journal.Forked, account string, by event.Actor) error {
-	raw, err := json.Marshal(origin)
-	if err != nil {
-		return fmt.Errorf("fork session: %w", err)
-	}
-	b.log.UpdateMetadata(func(m *journal.Metadata) { m.ForkedFrom = &origin })
-	return tell(ctx, b.mail, func(e *engine) error {
-		if e.fold.given > 0 {
-			return nil // a repeated request
-		}
-		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw, By: by.Name, ByID: by.ID})...); err != nil {
-			return fmt.Errorf("fork session: %w", e.stuck(err))
-		}
-		return nil
-	})
-}
-
-// foldFork applies the note with the summary of a fork: its agent has earlier
-// context.
-func (f *fold) foldFork(n event.Note) bool {
-	if n.Method != transcript.NoteForked {
-		return false
-	}
-	f.given++
-	return true
 }
 
 // readFork reads the parts of a log, up to an event, that a fork needs.

@@ -24,9 +24,6 @@ const (
 	maxImportSum  = 16 << 30
 )
 
-// errImported is the error of a verb on an imported session.
-var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", state.ErrConflict)
-
 // Import restores an export: the zip of a session, or the lines of its events. It
 // keeps the id, seqs and epoch. Repeating an import finds the existing session;
 // made reports whether the session was created. It is ErrConflict if another

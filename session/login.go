@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,33 +31,6 @@ func (e *LoginNeeded) Error() string { return e.Err.Error() }
 
 // Unwrap returns the agent's own error.
 func (e *LoginNeeded) Unwrap() error { return e.Err }
-
-// Authenticate restarts the agent, logs in with one of its methods, and waits until
-// it is ready. While a turn is open it is ErrBusy. An unknown method is ErrInvalid
-// and does not affect the agent. A failed login is ErrInvalid with the agent's
-// message.
-func (b *BackgroundSession) Authenticate(ctx context.Context, methodID string, actor event.Actor) error {
-	if methodID == "" || len(methodID) > 200 || strings.TrimSpace(methodID) == "" {
-		return fmt.Errorf("%w: name one of the methods in the agent's state", state.ErrInvalid)
-	}
-	begun, err := ask(ctx, b.mail, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, false) })
-	if err == nil && !begun {
-		if _, err := b.readyAgent(ctx); ctx.Err() != nil {
-			return err
-		}
-		// An agent that did not start and listed no methods may need just this
-		// login.
-		_, err = ask(ctx, b.mail, func(e *engine) (bool, error) { return e.agent.beginLogin(methodID, actor, true) })
-	}
-	if err != nil {
-		return err
-	}
-	_, err = b.readyAgent(ctx)
-	if failed := b.State().Agent; err != nil && len(failed.AuthMethods) > 0 {
-		return fmt.Errorf("%w: %s", state.ErrInvalid, failed.Message)
-	}
-	return err
-}
 
 // beginLogin stops the agent and lets the next one log in. It does nothing and
 // returns false if the agent's methods are not known yet, unless blindly is true.

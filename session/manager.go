@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,9 +201,6 @@ func (m *Manager) Info(ctx context.Context, id string) (list.Info, error) {
 	return b.Info(), nil
 }
 
-// Info returns the session's line of the list.
-func (b *BackgroundSession) Info() list.Info { return list.InfoOf(b.log.Metadata()) }
-
 // Changed returns a channel that is closed when the session list changes. Take it
 // before ChangesSince, or a change in between is missed.
 func (m *Manager) Changed() <-chan struct{} { return m.changes.Changed() }
@@ -319,4 +318,21 @@ func (m *Manager) Close(ctx context.Context) error {
 		m.logger.Warn("read marks could not be saved", "err", err)
 	}
 	return errors.Join(all...)
+}
+
+// ResumeCounts counts interrupted turns since the hub started.
+func (m *Manager) ResumeCounts() ResumeCounts {
+	n := m.hub.numbers
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	counts := n.counts
+	counts.Interrupted = maps.Clone(counts.Interrupted)
+	counts.Resumed = map[event.TurnPhase]map[event.ResumeWay]int{}
+	for phase, ways := range n.counts.Resumed {
+		counts.Resumed[phase] = maps.Clone(ways)
+	}
+	if len(n.waits) > 0 {
+		counts.MedianMS = slices.Sorted(slices.Values(n.waits))[len(n.waits)/2].Milliseconds()
+	}
+	return counts
 }

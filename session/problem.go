@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"syscall"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/journal"
-	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -85,91 +83,6 @@ func openError(id string, err error) error {
 		t.What, t.Do = "the session's files cannot be read", "run `abide check "+id+"`, which names what is wrong, or bring the files back from a backup"
 	}
 	return &ProblemError{Problem: t, Err: err}
-}
-
-// noteOpened remembers whether a session could be opened, for Problems and the
-// list. It logs a failure once.
-func (m *Manager) noteOpened(id string, err error) {
-	var failed *ProblemError
-	if err != nil && !errors.As(err, &failed) {
-		return
-	}
-	m.mu.Lock()
-	before := m.broken[id]
-	if failed == nil {
-		delete(m.broken, id)
-	} else {
-		m.broken[id] = failed
-	}
-	m.mu.Unlock()
-	if failed != nil && (before == nil || before.Problem != failed.Problem) {
-		m.logger.Error("session cannot be opened", "session", id, "err", failed.Err)
-		m.changes.Touch(id)
-	} else if failed == nil && before != nil {
-		m.logger.Info("session can be opened again", "session", id)
-		m.changes.Touch(id)
-	}
-}
-
-// openFailure returns the error of the last attempt to open a session, or nil.
-func (m *Manager) openFailure(id string) *ProblemError {
-	m.mu.Lock()
-	failed := m.broken[id]
-	m.mu.Unlock()
-	if failed == nil || !errors.Is(failed, journal.ErrAway) || m.isAway(id) {
-		return failed
-	}
-	return nil // it is back
-}
-
-// isAway reports whether a session's directory is gone.
-func (m *Manager) isAway(id string) bool {
-	dir, err := m.store.SessionDir(id)
-	if err != nil {
-		return false
-	}
-	_, err = os.Stat(dir)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
-// listed returns a session's line of the list, also if the session cannot be
-// opened.
-func (m *Manager) listed(meta journal.Metadata) list.Info {
-	info := list.InfoOf(meta)
-	if m.openFailure(meta.SessionID) != nil {
-		info.Status = state.StatusDamaged
-	}
-	return info
-}
-
-// Problems lists the problems of sessions, newest activity first. It opens no
-// session. A session that was not opened since the hub started is judged by its
-// metadata.
-func (m *Manager) Problems() []Problem {
-	open := map[string]*BackgroundSession{}
-	for _, b := range m.opened() {
-		open[b.id] = b
-	}
-	var all []Problem
-	for _, meta := range m.store.List() {
-		if failed := m.openFailure(meta.SessionID); failed != nil {
-			all = append(all, failed.Problem)
-			continue
-		}
-		var health journal.Health
-		if b := open[meta.SessionID]; b != nil {
-			health = b.log.Health()
-		} else if meta.Damage != nil {
-			health.Damage = *meta.Damage
-		}
-		all = append(all, problemsOf(meta.SessionID, health)...)
-		if b := open[meta.SessionID]; b != nil && health.Absence == "" {
-			if why := b.shown.unsaved.Load(); why != nil {
-				all = append(all, queueProblem(meta.SessionID, *why))
-			}
-		}
-	}
-	return all
 }
 
 // problemsOf describes a log's health.

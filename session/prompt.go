@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -60,16 +59,6 @@ type intake struct {
 	*foldedLog
 	agent *agentSlot
 	turns *turns
-}
-
-// Prompt sends a prompt once, however often it is called. If the agent is idle, it
-// gets the prompt: when Prompt returns received, the prompt is in the log on the
-// device. If the agent is busy, the prompt is queued: when Prompt returns queued,
-// it is in the queue on the device. A known prompt id gets its latest outcome and
-// changes nothing; with another payload than at first it is ErrConflict. A full
-// queue is ErrConflict too. An accepted prompt unarchives the session.
-func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
-	return ask(ctx, b.mail, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
 }
 
 func (i *intake) take(r PromptRequest) (PromptResult, error) {

@@ -35,43 +35,10 @@ type recorder struct {
 	Open bool   `json:"open,omitempty"`
 }
 
-// Recording is a session that a program records.
-type Recording struct {
-	Session    *BackgroundSession
-	RecorderID string
-	// MaxSeq is the last event. The first batch follows it.
-	MaxSeq event.Seq
-}
-
 // Recorded is an event that a recorder reports.
 type Recorded struct {
 	Type event.Type      `json:"type"`
 	Data json.RawMessage `json:"data"`
-}
-
-// Record creates a session for a program that reports its events with
-// BackgroundSession.Record. The agent need not be configured, and the workspace may
-// be any directory, because the hub starts nothing in it. Until the recording ends,
-// every other writing verb is ErrConflict. With a key it creates one session,
-// however often the request is repeated.
-func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error) {
-	if r.Prompt != "" {
-		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", state.ErrInvalid)
-	}
-	if r.Agent == "" || len(r.Agent) > 100 || !printable(r.Agent) {
-		return Recording{}, fmt.Errorf("%w: a recording names its agent, in at most 100 printable bytes", state.ErrInvalid)
-	}
-	r.recorded = true
-	b, err := m.createOnce(ctx, r)
-	if err != nil {
-		return Recording{}, err
-	}
-	return ask(ctx, b.mail, func(e *engine) (Recording, error) {
-		if err := e.recording.begin(r.Actor); err != nil {
-			return Recording{}, err
-		}
-		return Recording{Session: b, RecorderID: e.fold.recorder.ID, MaxSeq: e.fold.seq}, nil
-	})
 }
 
 // recording takes the reports of a recorder.
@@ -106,22 +73,6 @@ func (r *recording) begin(actor event.Actor) error {
 // foldRecording applies events about the recorder.
 func (f *fold) foldRecording(n event.Note) bool {
 	return n.Method == noteRecording && json.Unmarshal(n.Raw, &f.recorder) == nil
-}
-
-// Record writes a batch that a recorder reports after the seq after, all or
-// nothing, and returns the last seq. Repeating a batch at the same seq writes
-// nothing twice, also after a crash in between. Another batch at that seq is
-// ErrConflict. An empty batch is a heartbeat.
-func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after event.Seq, batch []Recorded) (event.Seq, error) {
-	payloads, err := payloadsOf(batch)
-	if err != nil {
-		return 0, err
-	}
-	byID := b.log.Metadata().CreatedByID
-	for i, p := range payloads {
-		payloads[i] = reportedBy(p, byID)
-	}
-	return ask(ctx, b.mail, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
 }
 
 // payloadsOf decodes a batch and refuses events that a recorder may not report.
@@ -356,25 +307,6 @@ func (r *recording) follow(first event.Seq, list []entry) {
 			r.list.flush, r.dirty = true, true
 		}
 	}
-}
-
-// EndRecording closes the recorder's open calls and ends the session, which is an
-// ordinary session from then on. Repeating it changes nothing.
-func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason string, actor event.Actor) error {
-	if err := checkReason(reason); err != nil {
-		return err
-	}
-	return tell(ctx, b.mail, func(e *engine) error {
-		if recorderID != "" && recorderID == e.fold.recorder.ID && !e.fold.recorder.Open {
-			return nil
-		}
-		if err := e.recording.hear(recorderID); err != nil {
-			return err
-		}
-		err := e.recording.close(endOf(reason, actor), event.StopInterrupted)
-		e.listing.keep(time.Now())
-		return err
-	})
 }
 
 // closed returns the events that end a recording with its open turn and calls.

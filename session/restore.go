@@ -378,19 +378,3 @@ type segmentEstimate struct {
 	of               string
 	segments, tokens int
 }
-
-// estimateSegments returns how many segments and tokens a segmented restore takes.
-// The latest result is cached, because each screen asks and it needs the whole log.
-func (b *BackgroundSession) estimateSegments(ctx context.Context, open Interruption, limit int) (segmentEstimate, error) {
-	of := fmt.Sprint(open.ID, " ", limit)
-	if known := b.estimate.Load(); known != nil && known.of == of {
-		return *known, nil
-	}
-	list, _, err := readSegments(ctx, b.log, open.AtSeq, limit)
-	if err != nil {
-		return segmentEstimate{}, err
-	}
-	estimate := segmentEstimate{of, len(list), tokensOf(list)}
-	b.estimate.Store(&estimate)
-	return estimate, nil
-}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
@@ -121,45 +120,6 @@ func (a *AlreadySettled) Error() string {
 	return fmt.Sprintf("%s has %s it already", a.Winner.By, a.Winner.Outcome)
 }
 
-// Interruption returns the offer about the open interruption. It reads the turn
-// from the log and inspects the workspace. It is ErrNotFound if no interruption is
-// open.
-func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
-	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
-	if err != nil {
-		return Offer{}, err
-	}
-	open := facts.open
-	if open == nil {
-		return Offer{}, fmt.Errorf("%w: no interruption is open", state.ErrNotFound)
-	}
-	c, err := checkpointOf(ctx, b.log, *open)
-	if err != nil {
-		return Offer{}, b.ReadError(err)
-	}
-	w := facts.inspect(ctx)
-	age := time.Since(open.At)
-	offer := Offer{
-		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
-		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(w.Missing),
-	}
-	if last := &offer.Ways[len(offer.Ways)-1]; last.Available {
-		estimate, err := b.estimateSegments(ctx, *open, facts.settings.segmentTokens())
-		if err != nil {
-			return Offer{}, b.ReadError(err)
-		}
-		last.Tokens, last.Segments = estimate.tokens, estimate.segments
-	}
-	if !c.Given {
-		offer.attachments = c.Attachments
-	}
-	offer.Mismatch = mismatch(c.Seen, w)
-	if facts.agentChanged {
-		offer.Mismatch = append(offer.Mismatch, "agent")
-	}
-	return offer, nil
-}
-
 // resumer settles the open interruption by a resume, requested by a person or
 // automatic.
 type resumer struct {
@@ -248,49 +208,6 @@ func (f resumeFacts) way(asked string) (event.ResumeWay, error) {
 	return "", fmt.Errorf("%w: a turn is resumed by auto, server, local or segmented", state.ErrInvalid)
 }
 
-// Resume gives the agent the prompt that continues the interrupted turn. The first
-// resume, dismissal or prompt settles an interruption; later ones get
-// *AlreadySettled. When Resume returns, the prompt is in the log on the device.
-// After a crash it is not sent again.
-func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
-	if !utf8.ValidString(r.Prompt) {
-		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
-	}
-	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
-	var needs *NeedsConfirmation
-	if err != nil && !errors.As(err, &needs) {
-		return Resumed{}, err
-	}
-	way, err := facts.way(r.Way)
-	if err != nil {
-		return Resumed{}, err
-	}
-	if _, err := realDir(facts.workspace); err != nil {
-		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", state.ErrConflict, reason(err))
-	}
-	offer, err := b.Interruption(ctx)
-	if err != nil {
-		return Resumed{}, b.settledMeanwhile(ctx, r, err)
-	}
-	if err := needs.and(offer.Mismatch, r.Confirm); err != nil {
-		return Resumed{}, err
-	}
-	if strings.TrimSpace(r.Prompt) == "" {
-		r.Prompt = offer.Prompt
-	}
-	r.attachments = offer.attachments
-	return ask(ctx, b.mail, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
-}
-
-// settledMeanwhile returns AlreadySettled instead of another error if the
-// interruption was settled meanwhile.
-func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
-	if settled := tell(ctx, b.mail, func(e *engine) error { return e.resumes.mayResume(r) }); settled != nil {
-		return settled
-	}
-	return err
-}
-
 // mayResume checks a resume against the open interruption.
 func (s *resumer) mayResume(r ResumeRequest) error {
 	if err := s.opened(r.InterruptionID); err != nil {
@@ -362,21 +279,4 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 		s.agent.stop(stopSleep)
 	}
 	return Resumed{PromptID: promptID, Way: way}, nil
-}
-
-// Dismiss settles an interruption without a resume. The queue continues.
-func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, actor event.Actor) error {
-	return tell(ctx, b.mail, func(e *engine) error {
-		if err := e.resumes.opened(interruptionID); err != nil {
-			return err
-		}
-		if err := e.refusal(); err != nil {
-			return err
-		}
-		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor.Name, ByID: actor.ID}
-		if _, err := e.write(entry{e.fold.turn, settled}); err != nil {
-			return fmt.Errorf("dismiss: %w", e.stuck(err))
-		}
-		return nil
-	})
 }

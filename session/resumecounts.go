@@ -1,8 +1,6 @@
 package session
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,23 +64,6 @@ func (n *resumeNumbers) settled(open Interruption, p event.InterruptionSettled) 
 		n.waits = append(n.waits, time.Since(open.At))
 		n.waits = n.waits[max(0, len(n.waits)-waitsKept):]
 	}
-}
-
-// ResumeCounts counts interrupted turns since the hub started.
-func (m *Manager) ResumeCounts() ResumeCounts {
-	n := m.hub.numbers
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	counts := n.counts
-	counts.Interrupted = maps.Clone(counts.Interrupted)
-	counts.Resumed = map[event.TurnPhase]map[event.ResumeWay]int{}
-	for phase, ways := range n.counts.Resumed {
-		counts.Resumed[phase] = maps.Clone(ways)
-	}
-	if len(n.waits) > 0 {
-		counts.MedianMS = slices.Sorted(slices.Values(n.waits))[len(n.waits)/2].Milliseconds()
-	}
-	return counts
 }
 
 // countCut counts the interruptions in a write. before is the interruption that was

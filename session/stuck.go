@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -69,10 +68,6 @@ func unsavedProblem(id, why string) Problem {
 	return Problem{id, ProblemDamaged, "the session's metadata cannot be written: " + why, savedWords}
 }
 
-// stuck converts an error of the log into one of this package, with the words of
-// health, which include the remedy.
-func (b *BackgroundSession) stuck(err error) error { return stuckError(b.id, b.log, err) }
-
 // stuck is BackgroundSession.stuck.
 func (l *foldedLog) stuck(err error) error { return stuckError(l.id, l.log, err) }
 
@@ -90,27 +85,6 @@ func blobProblem(id string, err error) Problem {
 		what = "the file of this value is damaged"
 	}
 	return Problem{id, ProblemDamaged, what, "`abide check " + id + "` names it: put it back from a backup, or upload the same file again"}
-}
-
-// unkept is the error for an upload that could not be stored.
-func (b *BackgroundSession) unkept(err error) error {
-	if isStuck(err) || errors.Is(err, journal.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return b.stuck(err)
-	}
-	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
-		return logError(away)
-	}
-	return &ProblemError{Problem{b.id, ProblemDamaged, "the file cannot be kept: " + whyUnsaved(err),
-		"look at the device, and at what lies in the session's directory `blobs`: `abide check " + b.id + "` names what is wrong"}, err}
-}
-
-// ReadError is the error for a failed read of the session's log. It explains a
-// missing directory.
-func (b *BackgroundSession) ReadError(err error) error {
-	if errors.Is(err, journal.ErrAway) {
-		return logError(err)
-	}
-	return err
 }
 
 func isStuck(err error) bool {

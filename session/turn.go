@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -372,14 +371,6 @@ func interrupted(reason event.StopReason) bool {
 	return false
 }
 
-// Cancel asks the agent to end its turn. It records open permission requests as
-// cancelled. As ACP requires, the agent gets the cancel first and then the
-// outcomes. Later output of the agent is recorded. A turn that the agent does not
-// have yet ends at once. Without a turn nothing happens.
-func (b *BackgroundSession) Cancel(ctx context.Context, actor event.Actor) error {
-	return tell(ctx, b.mail, func(e *engine) error { return e.turns.cancel(actor) })
-}
-
 func (t *turns) cancel(actor event.Actor) error {
 	if t.fold.recorder.Open || t.imported {
 		return t.refusal()
@@ -415,22 +406,6 @@ func (t *turns) cancel(actor event.Actor) error {
 	}
 	t.questions.tellAgent(outcomes...)
 	return nil
-}
-
-// ForceReset ends a turn whose agent does not answer: the turn ends as interrupted,
-// and the agent is stopped. The next prompt starts it again. Without a turn nothing
-// happens.
-func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) error {
-	return tell(ctx, b.mail, func(e *engine) error {
-		if e.fold.recorder.Open || e.imported {
-			return e.refusal()
-		}
-		if !e.fold.open {
-			return nil
-		}
-		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor.Name)
-		return e.turns.reset(actor)
-	})
 }
 
 // reset stops the agent in any case. The turn's end follows as soon as it can be

@@ -82,39 +82,6 @@ func (u *uploadSum) giveBack(n int64) {
 	u.bytes = max(0, u.bytes-n)
 }
 
-// uploadQuota is one upload's reservation in the limits of its session and its
-// credential.
-type uploadQuota struct {
-	b          *BackgroundSession
-	days       *uploadDays
-	credential string
-	limits     Limits
-	taken      int64
-}
-
-func (q *uploadQuota) take(n int64) error {
-	if err := q.b.uploads.take(n, q.limits.SessionAttachmentBytes, q.kept); err != nil {
-		return err
-	}
-	if err := q.days.take(q.credential, n, q.limits.DailyAttachmentBytes); err != nil {
-		q.b.uploads.giveBack(n)
-		return err
-	}
-	q.taken += n
-	return nil
-}
-
-func (q *uploadQuota) kept() (int64, error) {
-	bytes, files, err := q.b.log.UploadSize()
-	return bytes + uploadOverhead*int64(files), err
-}
-
-// giveBack releases the reservation of an upload that stored nothing new.
-func (q *uploadQuota) giveBack() {
-	q.b.uploads.giveBack(q.taken)
-	q.days.giveBack(q.credential, q.taken)
-}
-
 func inMiB(n int64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d bytes", n)

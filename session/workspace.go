@@ -55,16 +55,6 @@ func ExpandHome(dir string) string {
 	return filepath.Join(home, rest)
 }
 
-// Roots are the directories in or under which sessions may run.
-func (m *Manager) Roots() []string { return m.settings.Load().roots() }
-
-// InRoots reports whether sessions may run in a directory, with its links resolved
-// now.
-func (m *Manager) InRoots(dir string) bool {
-	real, err := realDir(dir)
-	return err == nil && m.settings.Load().allows(real)
-}
-
 // recordedWorkspace checks a directory in which a program runs its own agent.
 func recordedWorkspace(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+// close ends the session: it stops the agent and closes an open turn. If ctx ends
+// first, the engine ends at once, and open calls and turns stay open in the log.
+func (b *BackgroundSession) close(ctx context.Context) error {
+	b.mail.post(func(e *engine) { e.closing = true })
+	select {
+	case <-b.gone:
+		return nil
+	case <-ctx.Done():
+	}
+	b.mail.post(func(e *engine) { e.ended = true })
+	<-b.mail.done
+	return fmt.Errorf("close session %s: %w", b.id, ctx.Err())
+}
+
+// forget asks a running agent to delete its own copy of the session before it is
+// stopped. An agent that cannot, or does not answer in time, is stopped anyway.
+func (b *BackgroundSession) forget(ctx context.Context) {
+	proc, err := ask(ctx, b.mail, func(e *engine) (Agent, error) {
+		if !e.agent.up() || e.fold.open {
+			return nil, nil
+		}
+		return e.agent.proc, nil
+	})
+	forgetter, able := proc.(Forgetter)
+	if err != nil || !able {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, forgetBound)
+	defer cancel()
+	_ = forgetter.Forget(ctx) // most agents keep no copy or do not support this
+}
+
+// rename sets the session's name given by a person. An empty one allows automatic
+// names again.
+func (b *BackgroundSession) rename(ctx context.Context, name string) error {
+	return tell(ctx, b.mail, func(e *engine) error {
+		e.listing.named = name != ""
+		e.log.UpdateMetadata(func(m *journal.Metadata) {
+			if m.Named = e.listing.named; e.listing.named {
+				m.Name = name
+			}
+		})
+		e.list.changed = true
+		return nil
+	})
+}
+
+// label changes the session's labels and writes them to the device.
+func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
+	change := func(m *journal.Metadata) {
+		if p.Name != nil {
+			if m.Named = *p.Name != ""; m.Named {
+				m.Name = *p.Name
+			}
+		}
+		if p.Pinned != nil {
+			m.Pinned = *p.Pinned
+		}
+		if p.Archived != nil {
+			m.Archived = *p.Archived
+		}
+	}
+	if p.Name == nil {
+		return b.log.Label(change)
+	}
+	return tell(ctx, b.mail, func(e *engine) error {
+		if err := e.log.Label(change); err != nil {
+			return err
+		}
+		e.listing.named, e.list.changed = *p.Name != "", true
+		return nil
+	})
+}
+
+// beginFork writes the summary once.
+func (b *BackgroundSession) beginFork(ctx context.Context, origin journal.Forked, account string, by event.Actor) error {
+	raw, err := json.Marshal(origin)
+	if err != nil {
+		return fmt.Errorf("fork session: %w", err)
+	}
+	b.log.UpdateMetadata(func(m *journal.Metadata) { m.ForkedFrom = &origin })
+	return tell(ctx, b.mail, func(e *engine) error {
+		if e.fold.given > 0 {
+			return nil // a repeated request
+		}
+		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw, By: by.Name, ByID: by.ID})...); err != nil {
+			return fmt.Errorf("fork session: %w", e.stuck(err))
+		}
+		return nil
+	})
+}

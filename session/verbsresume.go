@@ -1,0 +1,154 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
+)
+
+// Interruption returns the offer about the open interruption. It reads the turn
+// from the log and inspects the workspace. It is ErrNotFound if no interruption is
+// open.
+func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
+	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
+	if err != nil {
+		return Offer{}, err
+	}
+	open := facts.open
+	if open == nil {
+		return Offer{}, fmt.Errorf("%w: no interruption is open", state.ErrNotFound)
+	}
+	c, err := checkpointOf(ctx, b.log, *open)
+	if err != nil {
+		return Offer{}, b.ReadError(err)
+	}
+	w := facts.inspect(ctx)
+	age := time.Since(open.At)
+	offer := Offer{
+		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
+		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(w.Missing),
+	}
+	if last := &offer.Ways[len(offer.Ways)-1]; last.Available {
+		estimate, err := b.estimateSegments(ctx, *open, facts.settings.segmentTokens())
+		if err != nil {
+			return Offer{}, b.ReadError(err)
+		}
+		last.Tokens, last.Segments = estimate.tokens, estimate.segments
+	}
+	if !c.Given {
+		offer.attachments = c.Attachments
+	}
+	offer.Mismatch = mismatch(c.Seen, w)
+	if facts.agentChanged {
+		offer.Mismatch = append(offer.Mismatch, "agent")
+	}
+	return offer, nil
+}
+
+// Resume gives the agent the prompt that continues the interrupted turn. The first
+// resume, dismissal or prompt settles an interruption; later ones get
+// *AlreadySettled. When Resume returns, the prompt is in the log on the device.
+// After a crash it is not sent again.
+func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
+	if !utf8.ValidString(r.Prompt) {
+		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
+	}
+	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
+	var needs *NeedsConfirmation
+	if err != nil && !errors.As(err, &needs) {
+		return Resumed{}, err
+	}
+	way, err := facts.way(r.Way)
+	if err != nil {
+		return Resumed{}, err
+	}
+	if _, err := realDir(facts.workspace); err != nil {
+		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", state.ErrConflict, reason(err))
+	}
+	offer, err := b.Interruption(ctx)
+	if err != nil {
+		return Resumed{}, b.settledMeanwhile(ctx, r, err)
+	}
+	if err := needs.and(offer.Mismatch, r.Confirm); err != nil {
+		return Resumed{}, err
+	}
+	if strings.TrimSpace(r.Prompt) == "" {
+		r.Prompt = offer.Prompt
+	}
+	r.attachments = offer.attachments
+	return ask(ctx, b.mail, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
+}
+
+// settledMeanwhile returns AlreadySettled instead of another error if the
+// interruption was settled meanwhile.
+func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeRequest, err error) error {
+	if settled := tell(ctx, b.mail, func(e *engine) error { return e.resumes.mayResume(r) }); settled != nil {
+		return settled
+	}
+	return err
+}
+
+// resumeUnchanged resumes if there is nothing to confirm. Drift that shows when the
+// agent is back pauses the turn.
+func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) error {
+	offer, err := b.Interruption(ctx)
+	if err != nil {
+		return err
+	}
+	var needs []string
+	if offer.Stale {
+		needs = append(needs, "stale")
+	}
+	needs = append(needs, offer.Mismatch...)
+	if allowMore(offer.Drift) {
+		needs = append(needs, "drift")
+	}
+	if len(needs) > 0 {
+		return &NeedsConfirmation{Needs: needs}
+	}
+	r := ResumeRequest{InterruptionID: id, Actor: theHub()}
+	if len(offer.Drift) > 0 {
+		r.Drift = DriftKeep // the drift does not allow more
+	}
+	_, err = b.Resume(ctx, r)
+	return err
+}
+
+// Dismiss settles an interruption without a resume. The queue continues.
+func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, actor event.Actor) error {
+	return tell(ctx, b.mail, func(e *engine) error {
+		if err := e.resumes.opened(interruptionID); err != nil {
+			return err
+		}
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor.Name, ByID: actor.ID}
+		if _, err := e.write(entry{e.fold.turn, settled}); err != nil {
+			return fmt.Errorf("dismiss: %w", e.stuck(err))
+		}
+		return nil
+	})
+}
+
+// estimateSegments returns how many segments and tokens a segmented restore takes.
+// The latest result is cached, because each screen asks and it needs the whole log.
+func (b *BackgroundSession) estimateSegments(ctx context.Context, open Interruption, limit int) (segmentEstimate, error) {
+	of := fmt.Sprint(open.ID, " ", limit)
+	if known := b.estimate.Load(); known != nil && known.of == of {
+		return *known, nil
+	}
+	list, _, err := readSegments(ctx, b.log, open.AtSeq, limit)
+	if err != nil {
+		return segmentEstimate{}, err
+	}
+	estimate := segmentEstimate{of, len(list), tokensOf(list)}
+	b.estimate.Store(&estimate)
+	return estimate, nil
+}
