@@ -253,6 +253,21 @@ func docFolderMake() doc {
 	return doc{summary: "Make a folder in one that exists.", in: newFolder{}, out: workspace.Folder{}, status: 201}
 }
 
+func docFolderPlace() doc {
+	return doc{
+		summary: "Whether sessions may run in a folder, why not, and whether it may be allowed.",
+		query:   []param{{"path", "absolute, or below ~", ""}},
+		out:     folderPlace{}, status: 200,
+	}
+}
+
+func docFolderAllow() doc {
+	return doc{
+		summary: "Let sessions run in a folder and below: write it into the configuration, and apply that. 403 for a folder that is not fit, 409 with the lines to add for a configuration that cannot be written.",
+		in:      newFolder{}, out: folderPlace{}, status: 200,
+	}
+}
+
 func docFiles() doc {
 	return doc{
 		summary: "A folder of the session's workspace: folders first, at most 2,000 entries. .git and the hub's own files are left out.",

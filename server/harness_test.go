@@ -109,7 +109,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)
-	h.server, err = server.New(server.Options{
+	h.server, err = server.New(server.Options{Folders: anyFolder{},
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
@@ -433,3 +433,10 @@ func mustSession(t *testing.T, h *hub, id string) *session.BackgroundSession {
 	require.NoError(t, err)
 	return s
 }
+
+// anyFolder is a server.Folders without a configuration.
+type anyFolder struct{}
+
+func (anyFolder) Fit(folder string) (string, error)   { return folder, nil }
+func (anyFolder) Shown(path string) string            { return path }
+func (anyFolder) Allow(folder string) (string, error) { return folder, nil }

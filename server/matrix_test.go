@@ -58,7 +58,7 @@ func routeNeeds() map[string]need {
 		"POST /api/pairings": owner,
 		"GET /api/agents":    owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner, "POST " + one + "/fork": owner,
 		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act, "GET " + one + "/change": act,
-		"GET /api/folders": owner, "POST /api/folders": owner,
+		"GET /api/folders": owner, "POST /api/folders": owner, "GET /api/folder": owner, "POST /api/folder/allow": owner,
 	}
 }
 

@@ -235,6 +235,8 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"DELETE", "/api/sessions/{id}/queue", one + "/queue", nil},
 		{"GET", "/api/folders", "", nil},
 		{"POST", "/api/folders", "", map[string]string{"path": filepath.Join(s.Info().Workspace, "made")}},
+		{"GET", "/api/folder", "/api/folder?path=/", nil},
+		{"POST", "/api/folder/allow", "", map[string]string{"path": "/elsewhere"}},
 		{"GET", "/api/sessions/{id}/files", one + "/files", nil},
 		{"GET", "/api/sessions/{id}/file", one + "/file?path=a.txt", nil},
 		{"GET", "/api/sessions/{id}/complete", one + "/complete?q=a", nil},

@@ -64,6 +64,8 @@ func routes() []route {
 
 		{"GET", "/api/folders", auth.Credential, auth.Manage, false, foldersRoute, docFolders()},
 		{"POST", "/api/folders", auth.Credential, auth.Manage, false, folderMakeRoute, docFolderMake()},
+		{"GET", "/api/folder", auth.Credential, auth.Manage, false, folderPlaceRoute, docFolderPlace()},
+		{"POST", "/api/folder/allow", auth.Credential, auth.Manage, false, folderAllowRoute, docFolderAllow()},
 
 		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
 		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},

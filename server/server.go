@@ -47,6 +47,8 @@ type Options struct {
 	Page string
 	// Files shows the files of workspaces; nil does so without git.
 	Files *workspace.Files
+	// Folders allows more folders for sessions; nil allows none.
+	Folders Folders
 	// Logger takes messages for an operator; nil discards it.
 	Logger *slog.Logger
 	Timing Timing
@@ -85,6 +87,7 @@ type Server struct {
 	audit    audit.Trail
 	notify   *notify.Notifier
 	files    *workspace.Files
+	folders  Folders
 	hubID    string
 	version  string
 	logger   *slog.Logger
@@ -115,7 +118,7 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, files: o.Files, hubID: o.HubID, version: o.Version,
+		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, files: o.Files, folders: o.Folders, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), previews: make(previews, 1), started: time.Now(), ctx: ctx, cancel: cancel,
 	}

@@ -158,7 +158,7 @@ func agentsRoute(s *Server, c *call) error {
 	answer := wire.Agents{
 		Agents: []wire.AgentChoice{}, Workspaces: append([]string{}, settings.Workspaces...), DefaultWorkspace: settings.DefaultWorkspace,
 	}
-	if len(answer.Workspaces) == 0 {
+	if len(answer.Workspaces) == 0 && settings.DefaultWorkspace != "" {
 		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
 	}
 	for _, a := range settings.Agents {

@@ -71,13 +71,13 @@ func recordedWorkspace(dir string) (string, error) {
 func (s *Settings) outside(dir string) error {
 	roots := s.roots()
 	if len(roots) == 0 {
-		return fmt.Errorf("%w: %q is outside the allowed folders: there are none; add one under workspaces in the config", state.ErrForbidden, dir)
+		return fmt.Errorf("%w: %q is not an allowed folder, and there is none: allow it with `abide allow`", state.ErrForbidden, dir)
 	}
 	more := ""
 	if len(roots) > mostRootsTold {
 		roots, more = roots[:mostRootsTold], ", …"
 	}
-	return fmt.Errorf("%w: %q is outside the allowed folders (%s%s); add it under workspaces in the config",
+	return fmt.Errorf("%w: %q is outside the allowed folders (%s%s): allow it with `abide allow`",
 		state.ErrForbidden, dir, strings.Join(roots, ", "), more)
 }
 

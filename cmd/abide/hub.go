@@ -41,6 +41,8 @@ type hub struct {
 	dir       string
 	base      string // where people reach it
 	started   config.Config
+	loader    config.Loader
+	folder    startFolder
 	store     *store.Store
 	registry  *auth.Registry
 	door      *auth.Door
@@ -50,6 +52,8 @@ type hub struct {
 	server    *server.Server
 	listeners []net.Listener
 
+	applying sync.Mutex // held while a configuration is applied
+
 	beside sync.WaitGroup // goroutines beside the server; they end with ctx
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -57,9 +61,9 @@ type hub struct {
 
 // buildHub builds a hub that is ready to serve. It builds the parts in the order of
 // their dependencies. If one fails, it closes the earlier ones.
-func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.Logger) (h *hub, err error) {
-	since := time.Now()
-	h = &hub{logger: logger, dir: c.Data, started: c}
+func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger *slog.Logger) (h *hub, err error) {
+	since, own := time.Now(), ownFiles(loader, c)
+	h = &hub{logger: logger, dir: c.Data, started: c, loader: loader}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -88,10 +92,8 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	if err := h.agents.configure(c); err != nil {
 		return h, err
 	}
-	settings, err := h.settings(c)
-	if err != nil {
-		return h, err
-	}
+	h.folder = startedIn(loader, own)
+	settings := h.settings(c)
 	h.warnOfExposure(settings)
 	folders := newWorkspaces(ctx, logger)
 	h.manager, err = session.NewManager(session.Options{
@@ -115,7 +117,7 @@ func buildHub(ctx context.Context, c config.Config, own []string, logger *slog.L
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
-		Files: workspace.New(folders.git, own), App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
+		Files: workspace.New(folders.git, own), Folders: folderGate{h}, App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
 		return h, err
@@ -168,20 +170,14 @@ func (h *hub) sweep(ctx context.Context) error {
 }
 
 // settings is the sessions' part of a configuration.
-func (h *hub) settings(c config.Config) (session.Settings, error) {
-	workspace, err := os.Getwd()
-	if err != nil {
-		return session.Settings{}, fmt.Errorf("finding the current directory: %w", err)
-	}
-	if len(c.Workspaces) > 0 {
-		workspace = c.Workspaces[0]
-	}
+func (h *hub) settings(c config.Config) session.Settings {
+	workspaces, first := h.folder.workspaces(c)
 	queues := map[string]session.QueueSettings{}
 	for dir, q := range c.WorkspaceQueues {
 		queues[dir] = queueSettings(q)
 	}
 	return session.Settings{
-		Agents: h.agents.infos(c), Workspaces: c.Workspaces, DefaultWorkspace: workspace,
+		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first,
 		Queue: queueSettings(c.Queue), WorkspaceQueues: queues,
 		Permissions: session.PermissionSettings{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
@@ -190,12 +186,12 @@ func (h *hub) settings(c config.Config) (session.Settings, error) {
 			Sessions: c.Limits.Sessions, Agents: c.Limits.Agents,
 			SessionAttachmentBytes: int64(c.Limits.SessionAttachmentsMiB) << 20, DailyAttachmentBytes: int64(c.Limits.DailyAttachmentsMiB) << 20,
 		},
-	}, nil
+	}
 }
 
 // warnOfExposure logs which of the hub's own files are in a workspace.
 func (h *hub) warnOfExposure(s session.Settings) {
-	for _, e := range exposed(h.agents.own, append([]string{s.DefaultWorkspace}, s.Workspaces...)) {
+	for _, e := range exposed(h.agents.own, s.Workspaces) {
 		h.logger.Warn("move it out of the workspace: " + e.String())
 	}
 }
@@ -231,15 +227,14 @@ func (h *hub) watch(loader config.Loader) {
 }
 
 func (h *hub) reconfigure(c config.Config) {
+	h.applying.Lock()
+	defer h.applying.Unlock()
 	if err := h.agents.configure(c); err != nil {
 		h.logger.Error("configuration refused, the previous one is kept", "err", err)
 		return
 	}
-	settings, err := h.settings(c)
-	if err == nil {
-		err = h.manager.Configure(settings)
-	}
-	if err != nil {
+	settings := h.settings(c)
+	if err := h.manager.Configure(settings); err != nil {
 		h.logger.Error("configuration refused, the previous one is kept", "err", err)
 		return
 	}

@@ -76,7 +76,10 @@ func exitCode(err error) int {
 		return code
 	}
 	var locked *store.LockedError
+	var unfit *config.UnfitError
 	switch {
+	case errors.As(err, &unfit):
+		return cli.ExitRefused
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, state.ErrForbidden), errors.Is(err, localhub.ErrAgent):
 		return cli.ExitRefused
 	case errors.Is(err, auth.ErrInvalid), errors.Is(err, journal.ErrInvalidID), badFlag(err):
@@ -116,7 +119,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
 	root.AddGroup(cli.Groups()...)
 	for _, cmd := range []*cobra.Command{
-		p.serveCommand(), p.pairCommand(), p.tokenCommand(), p.checkCommand(), p.repairCommand(), p.recordCommand(), p.doctorCommand(), p.demoAgentCommand(),
+		p.serveCommand(), p.allowCommand(), p.pairCommand(), p.tokenCommand(), p.checkCommand(), p.repairCommand(), p.recordCommand(), p.doctorCommand(), p.demoAgentCommand(),
 	} {
 		cmd.GroupID = cli.GroupHub
 		root.AddCommand(cmd)

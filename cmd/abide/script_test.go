@@ -31,14 +31,17 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			// Beside the script's folder: in one that holds the home directory no session may run.
+			home := e.WorkDir + "-home"
+			e.Defer(func() { os.RemoveAll(home) })
+			e.Setenv("HOME", home)
 			e.Setenv("DATA", filepath.Join(e.WorkDir, "data"))
 			docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 			if err != nil {
 				return err
 			}
 			e.Setenv("DOCS", docs)
-			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o700)
+			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    cmdExits,
@@ -46,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"http":     cmdHTTP,
 			"field":    cmdField,
 			"eventual": cmdEventual,
+			"answers":  cmdAnswers,
 			"agents":   cmdAgents,
 			"private":  cmdPrivate,
 			"umask":    cmdUmask,
@@ -149,6 +153,19 @@ func cmdEventual(ts *testscript.TestScript, neg bool, args []string) {
 	wait(ts, args[1], func() bool {
 		_, body := ask(ts, "GET", args[0], "")
 		return bytes.Contains(body, []byte(args[1])) != neg
+	})
+}
+
+// answers NAME: waits until the hub answers to a host name, or does not.
+func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
+	wait(ts, args[0], func() bool {
+		req, err := http.NewRequest("GET", ts.Getenv("URL")+"/api/ready", nil)
+		ts.Check(err)
+		req.Host = args[0]
+		res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		ts.Check(err)
+		ts.Check(res.Body.Close())
+		return (res.StatusCode == http.StatusOK) != neg
 	})
 }
 

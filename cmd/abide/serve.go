@@ -18,7 +18,7 @@ func (p *program) serveCommand() *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the hub",
+		Short: "Run the hub; sessions may run in this folder and in those allowed",
 		Args:  arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var flags config.Flags
@@ -54,7 +54,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	if literal, open, err := literalSecrets(loader.Path); err == nil && open && len(literal) > 0 {
 		logger.Warn("others may read "+loader.Path+", which holds secrets: chmod 600, or name variables", "secrets", literal)
 	}
-	h, err := buildHub(ctx, c, ownFiles(loader, c), logger)
+	h, err := buildHub(ctx, loader, c, logger)
 	if err != nil {
 		return err
 	}
@@ -75,11 +75,9 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 		for _, link := range links[:len(links)-1] {
 			words += "or " + link + "\n"
 		}
-		words += fmt.Sprintf("single-use link, valid for %d minutes; `abide pair` prints another\n", int(auth.PairingLife.Minutes()))
-		if len(links) == 1 {
-			words += elsewhere + "\n"
-		}
+		words += fmt.Sprintf("single-use link, valid for %d minutes; for a phone, or another link: %s pair\n", int(auth.PairingLife.Minutes()), called())
 	}
+	words += h.folder.told(loader, h.settings(c).Workspaces) + "\n"
 	if _, err := fmt.Fprint(p.stdout, words); err != nil {
 		return fmt.Errorf("telling where the hub listens: %w", err)
 	}

@@ -64,7 +64,7 @@ func (s *shell) kill() {
 func (s *shell) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.bin, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "ABIDE_DATA="+s.data, "HOME="+s.dir)
+	cmd.Env = append(os.Environ(), "ABIDE_DATA="+s.data, "HOME="+s.data)
 	return cmd
 }
 

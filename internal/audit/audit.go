@@ -51,6 +51,8 @@ const (
 	RuleRevoked      Verb = "rule_revoked"      // detail: the rule's id
 	PermissionAnswer Verb = "permission_answer" // detail: outcome and permission's id
 	FolderMade       Verb = "folder_made"       // detail: its path
+	FolderAllowed    Verb = "folder_allowed"    // detail: its path; it was written into the configuration
+	NameAdded        Verb = "public_name_added" // detail: the name; it was written into the configuration
 	SessionDeleted   Verb = "session_deleted"
 	SignInFailed     Verb = "sign_in_failed" // detail: why
 )

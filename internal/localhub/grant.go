@@ -26,9 +26,15 @@ func NotAnAgent() error {
 
 // Granted records a credential that the command line made in a data directory.
 func Granted(dir string, verb audit.Verb, g auth.Grant) error {
-	r := audit.Record{Verb: verb, By: Holder, ByID: auth.LocalHolder(os.Getuid()), Peer: "local", SessionID: g.SessionID}
+	r := audit.Record{Verb: verb, SessionID: g.SessionID}
 	if g.ID != "" {
 		r.Detail = fmt.Sprintf("%s %s %q, %s", g.Kind, g.ID, g.Name, g.Scope)
 	}
+	return Record(dir, r)
+}
+
+// Record records an action of the command line in a data directory.
+func Record(dir string, r audit.Record) error {
+	r.By, r.ByID, r.Peer = Holder, auth.LocalHolder(os.Getuid()), "local"
 	return audit.Open(dir).Append(r)
 }
