@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/internal/config"
@@ -23,15 +24,20 @@ type agents struct {
 	configured   atomic.Pointer[[]config.Agent]
 }
 
-// configure takes the agents of a configuration, or the built-in one.
+// demoName is the built-in agent's name, which a configured agent may take.
+const demoName = "demo"
+
+// configure takes the agents of a configuration, and the built-in one as the last. That
+// is left out where it is switched off and there is another.
 func (a *agents) configure(c config.Config) error {
-	list := c.Agents
-	if len(list) == 0 {
+	list := slices.Clone(c.Agents)
+	named := slices.ContainsFunc(list, func(agent config.Agent) bool { return agent.Name == demoName })
+	if !named && (c.DemoAgent || len(list) == 0) {
 		self, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("finding the built-in agent: %w", err)
 		}
-		list = []config.Agent{{Name: "demo", Command: []string{self, "demo-agent"}, Shown: self + " demo-agent"}}
+		list = append(list, config.Agent{Name: demoName, Command: []string{self, "demo-agent"}, Shown: "built in, to try abide without a model"})
 	}
 	a.configured.Store(&list)
 	return nil

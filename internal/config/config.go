@@ -36,8 +36,10 @@ type Config struct {
 	PublicNames []string
 	// Agents are in the order of the file; empty means the built-in one.
 	Agents []Agent
-	// Workspaces are the directories sessions may run in and below; empty
-	// means the one the hub was started in.
+	// DemoAgent keeps the built-in agent as the last choice beside others.
+	DemoAgent bool
+	// Workspaces are the directories sessions may run in and below, beside the one
+	// the hub was started in.
 	Workspaces  []string
 	Permissions Permissions
 	Queue       Queue
@@ -176,6 +178,7 @@ func defaults() Config {
 		Durability:  "balanced",
 		LogFileMiB:  256,
 		Open:        true,
+		DemoAgent:   true,
 		Permissions: Permissions{Unattended: "wait"},
 		Queue:       Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},

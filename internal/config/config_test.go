@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", LogFileMiB: 256, Open: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -72,6 +72,7 @@ durability: strict
 log_file_mib: 64
 keep_log_mib: 4096
 open: false
+demo_agent: false
 public_names: [Abide.Example.ts.net, "box.local:8443"]
 agents:
   zed: {command: [zed, --acp], pass_env: [SSH_AUTH_SOCK], silence: 90s, resume: {stale_after: 1h, auto: false, segmented_fallback: false, segment_tokens: 2000, delegating: [Task]}}

@@ -25,6 +25,7 @@ func variables() []variable {
 		{"ABIDE_LOG_FILE_MIB", func(_ Loader, c *Config, v string) error { return setInt(&c.LogFileMiB, v) }},
 		{"ABIDE_KEEP_LOG_MIB", func(_ Loader, c *Config, v string) error { return setSize(&c.KeepLogMiB, v) }},
 		{"ABIDE_OPEN", func(_ Loader, c *Config, v string) error { return setBool(&c.Open, v) }},
+		{"ABIDE_DEMO_AGENT", func(_ Loader, c *Config, v string) error { return setBool(&c.DemoAgent, v) }},
 		{"ABIDE_PUBLIC_NAMES", setPublicNames},
 		{"ABIDE_WORKSPACES", setWorkspaces},
 		{"ABIDE_PERMISSIONS_UNATTENDED", func(_ Loader, c *Config, v string) error {

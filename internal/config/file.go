@@ -31,6 +31,7 @@ type file struct {
 	Open        *bool                  `yaml:"open"`
 	PublicNames []string               `yaml:"public_names"`
 	Agents      map[string]fileAgent   `yaml:"agents"`
+	DemoAgent   *bool                  `yaml:"demo_agent"`
 	Workspaces  []string               `yaml:"workspaces"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
@@ -255,6 +256,9 @@ func (r reader) applyHub(c *Config, f file) error {
 	}
 	if f.Open != nil {
 		c.Open = *f.Open
+	}
+	if f.DemoAgent != nil {
+		c.DemoAgent = *f.DemoAgent
 	}
 	for i, name := range f.PublicNames {
 		name, err := checkPublicName(name)
