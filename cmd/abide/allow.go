@@ -3,33 +3,31 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/cli"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/localhub"
-	"github.com/abidehub/abide/session/state"
 )
 
-func (p *program) allowCommand() *cobra.Command {
+func allowCommand(load func(config.Flags) (config.Loader, error), out io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "allow FOLDER",
 		Short: "Let sessions run in a folder and below; a running hub applies it at once",
-		Args:  arguments(cobra.ExactArgs(1)),
-		RunE:  func(_ *cobra.Command, args []string) error { return p.allow(args[0]) },
+		Args:  cli.Arguments(cobra.ExactArgs(1)),
+		RunE:  func(_ *cobra.Command, args []string) error { return allow(load, out, args[0]) },
 	}
 }
 
-func (p *program) allow(folder string) error {
+func allow(load func(config.Flags) (config.Loader, error), out io.Writer, folder string) error {
 	if err := localhub.NotAnAgent(); err != nil {
 		return err
 	}
-	loader, err := p.loader(config.Flags{})
+	loader, err := load(config.Flags{})
 	if err != nil {
 		return err
 	}
@@ -39,107 +37,22 @@ func (p *program) allow(folder string) error {
 	}
 	_, real, err := loader.Allow(folder, ownFiles(loader, c))
 	if err != nil {
-		return p.editFailed(err)
+		return editFailed(out, err)
 	}
 	if _, err := os.Stat(c.Data); err == nil { // else no hub was ever here, nor its audit trail
 		if err := localhub.Record(c.Data, audit.Record{Verb: audit.FolderAllowed, Detail: real}); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(p.stdout, "sessions may run in %s and below (%s)\n", loader.Shown(real), loader.Shown(loader.Path))
+	_, err = fmt.Fprintf(out, "sessions may run in %s and below (%s)\n", loader.Shown(real), loader.Shown(loader.Path))
 	return err
 }
 
 // editFailed prints the lines to add by hand where the configuration was not changed.
-func (p *program) editFailed(err error) error {
+func editFailed(out io.Writer, err error) error {
 	var edit *config.EditError
 	if errors.As(err, &edit) {
-		fmt.Fprint(p.stdout, edit.Lines)
-	}
-	return err
-}
-
-// startFolder is the folder that a hub was started in.
-type startFolder struct {
-	path  string // empty if it is not allowed
-	unfit error  // why
-}
-
-// startedIn allows the current folder while the hub runs, if it is fit for sessions.
-func startedIn(loader config.Loader, own []string) startFolder {
-	path, err := loader.Fit(loader.Dir, own)
-	return startFolder{path, err}
-}
-
-// workspaces returns the folders that sessions may run in, and the first choice. The
-// folder that the hub was started in comes first unless the configuration lists others.
-func (f startFolder) workspaces(c config.Config) (all []string, first string) {
-	all = c.Workspaces
-	if f.path != "" && !slices.ContainsFunc(all, func(dir string) bool { return within(f.path, dir) }) {
-		all = append(slices.Clone(all), f.path)
-	} else if f.path != "" {
-		return all, f.path
-	}
-	if len(all) > 0 {
-		first = all[0]
-	}
-	return all, first
-}
-
-// told is the line for a terminal: where sessions may run, and how to add a folder.
-func (f startFolder) told(loader config.Loader, all []string) string {
-	var shown []string
-	for _, dir := range all {
-		shown = append(shown, loader.Shown(dir))
-	}
-	if len(all) == 0 {
-		return fmt.Sprintf("no folder is allowed yet (%v); name one: %s allow FOLDER", f.unfit, called())
-	}
-	return fmt.Sprintf("sessions may run in %s; to add a folder: %s allow FOLDER", strings.Join(shown, ", "), called())
-}
-
-// called is the program as a person called it, for commands to type.
-func called() string {
-	if name := os.Args[0]; filepath.Base(name) == "abide" {
-		return name
-	}
-	return "abide"
-}
-
-// folderGate is a server.Folders.
-type folderGate struct{ hub *hub }
-
-// Fit implements server.Folders.
-func (g folderGate) Fit(folder string) (real string, err error) {
-	real, err = g.hub.loader.Fit(folder, g.hub.agents.own)
-	return real, refusal(err)
-}
-
-// Shown implements server.Folders.
-func (g folderGate) Shown(path string) string { return g.hub.loader.Shown(path) }
-
-// Allow implements server.Folders.
-func (g folderGate) Allow(folder string) (string, error) {
-	c, real, err := g.hub.loader.Allow(folder, g.hub.agents.own)
-	if err != nil {
-		return "", refusal(err)
-	}
-	g.hub.reconfigure(c)
-	return real, nil
-}
-
-// refusal puts an error of the configuration in the words of sessions.
-func refusal(err error) error {
-	var unfit *config.UnfitError
-	var edit *config.EditError
-	var wrong *config.Error
-	switch {
-	case errors.As(err, &unfit):
-		return fmt.Errorf("%w: %s", state.ErrForbidden, unfit.Reason)
-	case errors.As(err, &edit):
-		return fmt.Errorf("%w: %v:\n%s", state.ErrConflict, edit, edit.Lines)
-	case errors.As(err, &wrong):
-		return fmt.Errorf("%w: the configuration has a fault, correct it first: %v", state.ErrConflict, wrong)
+		fmt.Fprint(out, edit.Lines)
 	}
 	return err
 }

@@ -117,7 +117,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
-		Files: workspace.New(folders.git, own), Folders: folderGate{h}, App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
+		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
 		return h, err

@@ -99,7 +99,7 @@ func (p *program) names(dir, name string) ([]string, error) {
 		return first(c.PublicNames, name), nil
 	}
 	if c, err = loader.AddPublicName(name); err != nil {
-		return nil, p.editFailed(err)
+		return nil, editFailed(p.stdout, err)
 	}
 	return first(c.PublicNames, name), localhub.Record(dir, audit.Record{Verb: audit.NameAdded, Detail: name})
 }

@@ -119,7 +119,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
 	root.AddGroup(cli.Groups()...)
 	for _, cmd := range []*cobra.Command{
-		p.serveCommand(), p.allowCommand(), p.pairCommand(), p.tokenCommand(), p.checkCommand(), p.repairCommand(), p.recordCommand(), p.doctorCommand(), p.demoAgentCommand(),
+		p.serveCommand(), allowCommand(p.loader, p.stdout), p.pairCommand(), p.tokenCommand(), p.checkCommand(), p.repairCommand(), p.recordCommand(), p.doctorCommand(), p.demoAgentCommand(),
 	} {
 		cmd.GroupID = cli.GroupHub
 		root.AddCommand(cmd)
