@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -19,8 +20,8 @@ import (
 )
 
 // Check verifies every invariant of the data directory dir, or of one session, and
-// changes nothing. It takes no lock, so it may run beside a hub: a log that is
-// being written is checked up to its checkpoint. The error means that the check
+// changes nothing. It takes no lock, so it may run beside a hub: after the
+// checkpoint of a log that is being written, only the blobs are verified. The error means that the check
 // could not run; findings are in the report. Files of other packages in a session's
 // directory are checked too.
 func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error) {
@@ -276,10 +277,10 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	if err != nil {
 		return 0, err
 	}
-	name := filepath.Base(seg.currentPath())
+	name, size := filepath.Base(seg.currentPath()), end
 	switch {
 	case active && c.live && (c.meta.LogFirst != seg.first || c.meta.LogBytes == 0):
-		return seg.first - 1, nil // newer than the checkpoint, which may be discarded
+		return c.newer(name, file, logfile.End{Seq: seg.first - 1}, size)
 	case active && c.live:
 		end = min(end, c.meta.LogBytes)
 	case active:
@@ -301,6 +302,9 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 	if c.hasMeta && c.meta.LogFirst == seg.first && seg.last == 0 {
 		c.checkpoint(name, s)
 	}
+	if active && c.live {
+		return c.newer(name, file, logfile.End{Seq: s.Good.Seq, Offset: end}, size)
+	}
 	if seg.last == 0 {
 		return s.Good.Seq, nil
 	}
@@ -308,6 +312,21 @@ func (c *checking) segment(seg *segment) (event.Seq, error) {
 		c.add(ProblemHole, name, s.Good.Seq+1, "the file ends with seq %d", s.Good.Seq)
 	}
 	return seg.last, err
+}
+
+// newer verifies the blobs of the events after the checkpoint of a log that another
+// process writes, and returns the last seq. Nothing else is a problem there: the end
+// of the file may be a write in progress, or one that failed and is about to be
+// discarded.
+func (c *checking) newer(name string, file io.ReaderAt, checkpoint logfile.End, size int64) (event.Seq, error) {
+	s := logfile.NewScan(checkpoint.Seq, 0)
+	s.Visit = func(p logfile.Line, _ logfile.Raw) {
+		if p.Quality == logfile.Verified {
+			c.values(name, p)
+		}
+	}
+	err := s.Run(file, checkpoint.Offset, size)
+	return s.Good.Seq, err
 }
 
 // told reports the notes of the scan. Bytes after the last line of a complete file
@@ -345,6 +364,11 @@ func (c *checking) event(name string, p logfile.Line, l logfile.Raw) {
 	if l.Size > logfile.MaxLine {
 		c.add(ProblemLine, name, p.Seq, "%d bytes long", l.Size)
 	}
+	c.values(name, p)
+}
+
+// values verifies the blobs that a line names.
+func (c *checking) values(name string, p logfile.Line) {
 	if !strings.Contains(string(p.Body), `"sha256":"`) {
 		return
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,33 @@ func TestCheckWorksBesideAHubThatIsWriting(t *testing.T) {
 	}
 	close(stop)
 	require.NoError(t, <-done)
+}
+
+func TestCheckBesideAHubNamesALostBlobOfAnEventAfterTheCheckpoint(t *testing.T) {
+	ctx := context.Background()
+	root := t.TempDir()
+	l := create(t, open(t, root, store.Options{}))
+	require.NoError(t, l.FlushMetadata(ctx))
+	dir := filepath.Join(root, "sessions", l.ID())
+	checkpoint, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
+	require.NoError(t, err)
+	_, _, err = l.Append(ctx, message(strings.Repeat("long", 100<<10)))
+	require.NoError(t, err)
+	require.NoError(t, l.FlushMetadata(ctx))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), checkpoint, 0o600)) // as before the flush
+	requireSound(t, root)
+	file, err := os.OpenFile(filepath.Join(dir, "events.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString(`{"seq":3,"time":"2026-02-2`) // a write in progress
+	require.NoError(t, errors.Join(err, file.Close()))
+	requireSound(t, root)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "blobs")))
+	report, err := store.Check(ctx, root, "")
+	require.NoError(t, err)
+	require.Len(t, report.Problems, 1)
+	require.Equal(t, store.ProblemBlob, report.Problems[0].Kind)
+	require.EqualValues(t, 2, report.Problems[0].Seq)
 }
 
 func TestCheckNamesEachKindOfDamage(t *testing.T) {
