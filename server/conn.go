@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -40,6 +41,14 @@ type socketConn struct {
 	// Owned by the holder of the write turn.
 	deadline time.Time
 	closing  bool // a close frame was sent: no message may follow it
+}
+
+// tcpConn is a *net.TCPConn, or one that embeds it.
+type tcpConn interface {
+	net.Conn
+	syscall.Conn
+	SetLinger(seconds int) error
+	SetWriteBuffer(bytes int) error
 }
 
 func newSocketConn(conn net.Conn, bound time.Duration) *socketConn {
@@ -101,7 +110,7 @@ func (c *socketConn) Read(p []byte) (int, error) {
 // time. It leaves the kernel the rest of the frame and a close frame with the
 // reason. No goroutine or memory of this process waits for the client.
 func (c *socketConn) giveUp(rest []byte, code uint16, reason string) {
-	tcp, ok := c.Conn.(*net.TCPConn)
+	tcp, ok := c.Conn.(tcpConn)
 	if !ok {
 		return
 	}
@@ -151,7 +160,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("taking over the connection: %w", err)
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
+	if tcp, ok := conn.(tcpConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {
 			return nil, nil, fmt.Errorf("taking over the connection: %w", err)
 		}

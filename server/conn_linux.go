@@ -3,13 +3,12 @@ package server
 import (
 	"fmt"
 	"math"
-	"net"
 
 	"golang.org/x/sys/unix"
 )
 
 // boundUnsent makes writes wait while the connection has that many unsent bytes.
-func boundUnsent(conn *net.TCPConn, bytes int) error {
+func boundUnsent(conn tcpConn, bytes int) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("bounding unsent data: %w", err)
@@ -35,7 +34,7 @@ const lastWords = 512 << 10
 // does not wait: bytes that do not fit are lost. It drops unread input first,
 // because the kernel answers a close with unread input by a reset, which would lose
 // the bytes.
-func leaveBehind(conn *net.TCPConn, bytes [][]byte) {
+func leaveBehind(conn tcpConn, bytes [][]byte) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return

@@ -2,14 +2,11 @@
 
 package server
 
-import (
-	"fmt"
-	"net"
-)
+import "fmt"
 
 // boundUnsent limits the send buffer, which all systems support. Bytes in flight
 // count too.
-func boundUnsent(conn *net.TCPConn, bytes int) error {
+func boundUnsent(conn tcpConn, bytes int) error {
 	if err := conn.SetWriteBuffer(4 * bytes); err != nil {
 		return fmt.Errorf("bounding unsent data: %w", err)
 	}
@@ -18,4 +15,4 @@ func boundUnsent(conn *net.TCPConn, bytes int) error {
 
 // leaveBehind does nothing: on these systems the send buffer of a closed connection
 // is not known, so the other end sees the connection break.
-func leaveBehind(*net.TCPConn, [][]byte) {}
+func leaveBehind(tcpConn, [][]byte) {}

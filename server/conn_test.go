@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -125,11 +124,11 @@ func TestFramesLargerThanTheBufferArriveWholeAndInOrderWithPongsBetween(t *testi
 // A client that stops reading or disconnects in the middle of a large frame has
 // received whole frames before it. Later clients receive everything.
 func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
-	t.Parallel() // it waits for the write deadline
-	h := startHub(t, hubOptions{timing: server.Timing{Write: 5 * time.Second}})
+	h, writes := hubWithLateWrites(t, hubOptions{})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")
 	var stuck []*bufio.Reader
+	var ends []*lateConn
 	for n := range 8 {
 		conn, r := rawFollow(t, h, s)
 		if n%2 > 0 {
@@ -138,14 +137,19 @@ func TestAClientThatIsCutOffInALargeFrameLeavesNothingBehind(t *testing.T) {
 			require.NoError(t, conn.Close())
 			continue
 		}
-		stuck = append(stuck, r)
+		stuck, ends = append(stuck, r), append(ends, writes.of(t, conn))
 	}
 	clients := func() int {
 		var health struct{ Clients int }
 		require.NoError(t, json.Unmarshal([]byte(h.api("GET", "/api/health", nil).body), &health))
 		return health.Clients
 	}
-	require.Eventually(t, func() bool { return clients() == 0 }, patience, 20*time.Millisecond, "the write deadline did not close them")
+	require.Eventually(t, func() bool {
+		for _, end := range ends {
+			end.lapseIfStuck()
+		}
+		return clients() == 0
+	}, patience, 20*time.Millisecond, "the write deadline did not close them")
 	want := h.events(s)
 	for _, r := range stuck {
 		var got []event.Event

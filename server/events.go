@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -102,7 +101,7 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 	defer s.clients.leave(c.grant)
 	c.over() // a stream does not count as a running request: it has its own limit
 	live := &liveStream{grant: c.grant, sessionID: own.ID(), conn: connOf(c.r)}
-	if tcp, ok := live.conn.(*net.TCPConn); ok {
+	if tcp, ok := live.conn.(tcpConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {
 			return err
 		}

@@ -70,6 +70,7 @@ type hubOptions struct {
 	channels []notify.Channel
 	alone    bool             // do not poll for changes of credentials by other processes
 	untold   bool             // do not run the notifier, so that it reads no log
+	patience time.Duration    // how long a search waits for its turn; zero is the default
 	files    *workspace.Files // nil shows files without git
 }
 
@@ -91,7 +92,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
-		Store:   h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep,
+		Store:   h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
 		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/server"
@@ -46,6 +47,9 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 	t.Parallel() // it waits for the time limits
 	h := startHub(t, hubOptions{timing: server.Timing{Request: 4 * time.Second}})
 	check := alive(t, h)
+	slow := map[string]net.Conn{}
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
 	for name, opening := range map[string]string{
 		"head": "GET /api/health HTTP/1.1\r\nHost: " + h.addr + "\r\nX-Slow: ",
 		"body": "POST /api/sessions HTTP/1.1\r\nHost: " + h.addr + "\r\nAuthorization: Bearer " + h.token +
@@ -55,8 +59,7 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 		require.NoError(t, err)
 		_, err = io.WriteString(conn, opening)
 		require.NoError(t, err)
-		stop := make(chan struct{})
-		var wait sync.WaitGroup
+		slow[name] = conn
 		wait.Go(func() {
 			for {
 				select {
@@ -67,15 +70,19 @@ func TestATricklingRequestIsCutOff(t *testing.T) {
 				}
 			}
 		})
+	}
+	for name, conn := range slow {
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
-		_, err = io.ReadAll(conn)
+		_, err := io.ReadAll(conn)
 		// A reset is acceptable, because unread bytes were on their way.
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "%s was not cut off", name)
-		close(stop)
-		wait.Wait()
-		conn.Close()
-		check()
 	}
+	close(stop)
+	wait.Wait()
+	for _, conn := range slow {
+		conn.Close()
+	}
+	check()
 }
 
 // silent opens connections that send nothing, and counts those that the hub closes.
@@ -310,15 +317,20 @@ func TestAFloodOfControlFramesIsReadMoreSlowly(t *testing.T) {
 	t.Parallel() // it waits for the rate limit
 	h := startHub(t, hubOptions{})
 	check := alive(t, h)
+	readers := map[string]*bufio.Reader{}
+	began := time.Now()
+	var wait sync.WaitGroup
 	for name, opcode := range map[string]byte{"pings": 0x9, "pongs": 0xa} {
 		conn, r, _ := rawSocket(t, h, "")
-		began := time.Now()
-		var wait sync.WaitGroup
+		defer conn.Close()
+		readers[name] = r
 		wait.Go(func() {
 			frames := bytes.Repeat([]byte{0x80 | opcode, 0x80, 0, 0, 0, 0}, 1400) // 1000 at once, 200 a second
 			_, err := conn.Write(append(frames, "\x89\x84\x00\x00\x00\x00last"...))
-			require.NoError(t, err)
+			assert.NoError(t, err)
 		})
+	}
+	for name, r := range readers {
 		for seen := ""; !strings.HasSuffix(seen, "\x8a\x04last"); {
 			b, err := r.ReadByte()
 			require.NoError(t, err)
@@ -327,8 +339,7 @@ func TestAFloodOfControlFramesIsReadMoreSlowly(t *testing.T) {
 			}
 		}
 		require.Greater(t, time.Since(began), 1500*time.Millisecond, name)
-		wait.Wait()
-		check()
-		conn.Close()
 	}
+	wait.Wait()
+	check()
 }

@@ -230,7 +230,7 @@ func TestAScheduledPromptWaitsForItsTimeAlsoOverARestartOfTheHub(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	p := h.dial("/api/sessions/" + s.ID() + "/ws")
-	due := time.Now().Add(5 * time.Second)
+	due := time.Now().Add(3 * time.Second)
 	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "later", Text: "hi", ScheduledAt: &due})
 	find[*wire.PromptQueued](p, nil)
 	h.stop()

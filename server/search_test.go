@@ -139,7 +139,6 @@ func TestASearchGoesPastASessionThatCannotBeRead(t *testing.T) {
 }
 
 func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
-	t.Parallel() // it waits for the time limit of a search
 	dir := t.TempDir()
 	const id = "20260221-140307-aaaaaaaa"
 	own := filepath.Join(dir, "sessions", id)
@@ -150,7 +149,7 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	// Opening a named pipe blocks, like a disk that does not answer.
 	slow := filepath.Join(own, "events.jsonl")
 	require.NoError(t, syscall.Mkfifo(slow, 0o600))
-	h := startHub(t, hubOptions{dir: dir})
+	h := startHub(t, hubOptions{dir: dir, patience: 100 * time.Millisecond})
 
 	most := max(1, runtime.GOMAXPROCS(0)/2)
 	answers := make(chan response, most+1)

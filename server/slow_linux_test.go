@@ -153,7 +153,7 @@ func handToCat(t *testing.T, conn net.Conn, r *bufio.Reader) (heard func() []byt
 func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
 	t.Parallel()
 	// A slow machine has seconds to fill the connection.
-	h := startHub(t, hubOptions{timing: server.Timing{Write: 4 * time.Second, Ping: 50 * time.Millisecond}})
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 2 * time.Second, Ping: 50 * time.Millisecond}})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")
 	conn, r, _ := rawSocket(t, h, "")

@@ -23,7 +23,7 @@ func (s *liveStream) cut() {
 	if s.conn == nil {
 		return
 	}
-	if tcp, ok := s.conn.(*net.TCPConn); ok {
+	if tcp, ok := s.conn.(tcpConn); ok {
 		tcp.SetLinger(0) // a closed connection has nothing to drop
 	}
 	s.conn.Close()

@@ -20,8 +20,8 @@ import (
 // sessions keep the others. Further searches wait.
 func maxSearches() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// searchPatience is how long a search waits for a slot. After that the user has
-// given up or searched again.
+// searchPatience is how long a search waits for a slot by default. After that the
+// user has given up or searched again.
 const searchPatience = 10 * time.Second
 
 // searchBudget is how long one call reads before it returns its results and a
@@ -71,7 +71,7 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 			return SearchPage{}, fmt.Errorf("%w: the cursor is not one of a search: leave it out", state.ErrInvalid)
 		}
 	}
-	turn := time.NewTimer(searchPatience)
+	turn := time.NewTimer(m.searchPatience)
 	defer turn.Stop()
 	select {
 	case m.searching <- struct{}{}:

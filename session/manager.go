@@ -49,6 +49,8 @@ type Options struct {
 	Now func() time.Time
 	// SweepEvery is the interval of removing old uploads; 0 is 10 minutes.
 	SweepEvery time.Duration
+	// SearchPatience is how long a search waits for a slot; 0 is 10 seconds.
+	SearchPatience time.Duration
 	// QueueFailpoint is called before each step of saving a queue, to test crashes
 	// and failures.
 	QueueFailpoint func(step string) error
@@ -71,7 +73,8 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	searching chan struct{} // holds a value for each search that reads
+	searching      chan struct{} // holds a value for each search that reads
+	searchPatience time.Duration // how long a search waits for that
 
 	mu       sync.Mutex
 	open     map[string]*opening
@@ -92,6 +95,9 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	if o.SweepEvery <= 0 {
 		o.SweepEvery = sweepEvery
+	}
+	if o.SearchPatience <= 0 {
+		o.SearchPatience = searchPatience
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -115,7 +121,7 @@ func NewManager(o Options) (*Manager, error) {
 		broken:  map[string]*ProblemError{},
 
 		creating:  map[creationKey]chan struct{}{},
-		searching: make(chan struct{}, maxSearches()),
+		searching: make(chan struct{}, maxSearches()), searchPatience: o.SearchPatience,
 	}
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
