@@ -76,8 +76,8 @@ test-e2e: build e2e-tools chromium ## run the end-to-end tests in a real Chromiu
 .PHONY: e2e-tools
 e2e-tools: frontend/dist/index.html
 	go build -race -o bin/abide-race ./cmd/abide
-	go build $(PLAIN) -o bin/faultproxy ./internal/faultproxy
-	go build $(PLAIN) -o bin/longsession ./internal/longsession
+	go build $(PLAIN) -o bin/faultproxy ./internal/tools/faultproxy
+	go build $(PLAIN) -o bin/longsession ./internal/tools/longsession
 
 # Tests need a real browser; where none is found and we may, Debian's is installed.
 .PHONY: chromium
@@ -97,9 +97,9 @@ lint: frontend/node_modules/.installed ## check formatting, vet, static analysis
 lint-go:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "run gofmt on:"; echo "$$unformatted"; exit 1; }
 	go vet $(PLAIN) ./...
-	go build $(PLAIN) -modfile=internal/tools/go.mod -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	go build $(PLAIN) -modfile=internal/tools/lint/go.mod -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" bin/staticcheck ./...
-	cd internal/bench && go vet $(PLAIN) ./... && GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" ../../bin/staticcheck ./...
+	cd internal/tools/bench && go vet $(PLAIN) ./... && GOFLAGS="$$(go env GOFLAGS) $(PLAIN)" ../../../bin/staticcheck ./...
 
 .PHONY: lint-web
 lint-web:
@@ -107,19 +107,19 @@ lint-web:
 
 .PHONY: supply
 supply: ## check module checksums, known vulnerabilities and licences; write bin/sbom.json
-	@go build $(PLAIN) -modfile=internal/tools/go.mod -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
-	@go run $(PLAIN) ./internal/supply bin/govulncheck bin/sbom.json
+	@go build $(PLAIN) -modfile=internal/tools/lint/go.mod -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@go run $(PLAIN) ./internal/tools/supply bin/govulncheck bin/sbom.json
 
 .PHONY: generate
 generate: ## rewrite the generated TypeScript types, the golden frames and the man pages
 	go test ./session/event -update
-	go test ./server/wire ./internal/tsgen -update
+	go test ./server/wire ./internal/tools/tsgen -update
 	go test ./cmd/abide -run 'TestTheManPages' -update
 	cd frontend && npm run --silent page
 
 .PHONY: bench
 bench: ## measure the way from an agent to the disk and to clients, as ratios
-	cd internal/bench && go run .
+	cd internal/tools/bench && go run .
 
 .PHONY: bench-web
 bench-web: build e2e-tools chromium frontend/e2e/lighthouse/node_modules/.installed ## measure the app in Chromium against its budgets

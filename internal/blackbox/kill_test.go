@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/internal/seed"
+	"github.com/abidehub/abide/internal/tools/seed"
 )
 
 // rounds is how often the hub is killed: 200 times with ABIDE_SOAK set, else a

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/client"
-	"github.com/abidehub/abide/internal/seed"
+	"github.com/abidehub/abide/internal/tools/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/anishathalye/porcupine"

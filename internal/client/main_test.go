@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/abidehub/abide/internal/seed"
+	"github.com/abidehub/abide/internal/tools/seed"
 )
 
 func TestMain(m *testing.M) {

@@ -31,7 +31,7 @@
 //
 // # The files of this package
 //
-// Each file uses only files below it, which a test holds (internal/archtest). From the
+// Each file uses only files below it, which a test holds (internal/tools/archtest). From the
 // bottom: errors, options and names; one segment, its marks and its health (core);
 // reading; metadata; the writer and what ends or begins a file (mark, seal); append;
 // retention, repair and reopening; the flusher's work (upkeep); Log; recovery, which

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/abidehub/abide/internal/seed"
+	"github.com/abidehub/abide/internal/tools/seed"
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"

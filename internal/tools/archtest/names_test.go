@@ -13,7 +13,7 @@ import (
 var quoted = regexp.MustCompile("`([^`]+)`")
 
 func TestTheNamesOfTheFirstDesignAreFound(t *testing.T) {
-	root := "../.."
+	root := "../../.."
 	text, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(text), "## The names of the first design\n")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/internal/seed"
+	"github.com/abidehub/abide/internal/tools/seed"
 )
 
 func TestTheSeedIsFixedButInASoak(t *testing.T) {

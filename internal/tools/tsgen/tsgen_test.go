@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/abidehub/abide/internal/tsgen"
+	"github.com/abidehub/abide/internal/tools/tsgen"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated file")
 
-var target = filepath.Join("..", "..", "frontend", "src", "wire", "gen.ts")
+var target = filepath.Join("..", "..", "..", "frontend", "src", "wire", "gen.ts")
 
 func TestTheGeneratedTypesAreCurrent(t *testing.T) {
 	want, err := tsgen.Generate()

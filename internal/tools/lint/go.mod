@@ -1,4 +1,4 @@
-module github.com/abidehub/abide/internal/tools
+module github.com/abidehub/abide/internal/tools/lint
 
 go 1.26.0
 

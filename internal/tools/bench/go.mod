@@ -1,4 +1,4 @@
-module github.com/abidehub/abide/internal/bench
+module github.com/abidehub/abide/internal/tools/bench
 
 go 1.26.0
 
@@ -49,4 +49,4 @@ require (
 	rsc.io/qr v0.2.0 // indirect
 )
 
-replace github.com/abidehub/abide => ../..
+replace github.com/abidehub/abide => ../../..

@@ -5,19 +5,19 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/abidehub/abide/internal/archtest"
+	"github.com/abidehub/abide/internal/tools/archtest"
 	"github.com/stretchr/testify/require"
 )
 
 func TestEveryImportIsAPlannedArrow(t *testing.T) {
-	packages, err := archtest.Load("../..")
+	packages, err := archtest.Load("../../..")
 	require.NoError(t, err)
 	require.NotEmpty(t, packages)
 	require.Empty(t, archtest.Unplanned(packages))
 }
 
 func TestEveryPackageOpensWithASentence(t *testing.T) {
-	packages, err := archtest.Load("../..")
+	packages, err := archtest.Load("../../..")
 	require.NoError(t, err)
 	require.Empty(t, archtest.Undocumented(packages))
 }
@@ -53,10 +53,10 @@ func TestTheCirclesOfFilesOnlyShrink(t *testing.T) {
 		"session/acp":        29,
 		"session/store":      0,
 	}
-	packages, err := archtest.Load("../..")
+	packages, err := archtest.Load("../../..")
 	require.NoError(t, err)
 	for _, p := range packages {
-		circle, err := archtest.Circle("../../" + p.Path)
+		circle, err := archtest.Circle("../../../" + p.Path)
 		require.NoError(t, err)
 		limit, listed := allowed[p.Path]
 		delete(allowed, p.Path)

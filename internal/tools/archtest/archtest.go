@@ -1,0 +1,162 @@
+// Package archtest holds the import arrows of the architecture and finds circles of
+// files, so that an unplanned import or a growing circle fails a test.
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// Module is this module's path.
+const Module = "github.com/abidehub/abide"
+
+// anything lets a package import every package.
+const anything = "*"
+
+// row is one package's arrows.
+type row struct {
+	// imports are the packages of this module it may import.
+	imports []string
+	// libraries says whether it may import other modules.
+	libraries bool
+}
+
+// arrows is the table of the allowed imports: for each package, the packages of
+// this module that it may import. A package that is not listed may import nothing.
+func arrows() map[string]row {
+	return map[string]row{
+		"cmd/abide":                  {[]string{anything}, true},
+		"server":                     {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/search", "session/state", "internal/auth"}, true},
+		"server/wire":                {[]string{"session/event"}, false},
+		"session":                    {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate"}, true},
+		"session/event":              {nil, false},
+		"session/journal":            {[]string{"session/event"}, false},
+		"session/list":               {[]string{"session/journal", "session/state", "session/event", "internal/bell", "internal/disk"}, false},
+		"session/search":             {[]string{"session/store", "session/store/logfile", "session/event"}, false},
+		"session/store":              {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk"}, true},
+		"session/store/blobs":        {[]string{"session/journal", "session/store/logfile", "session/event", "internal/disk"}, false},
+		"session/store/logfile":      {[]string{"session/event", "internal/disk"}, false},
+		"session/store/tail":         {[]string{"session/event"}, false},
+		"session/acp":                {[]string{"session/event", "internal/gitstate", "internal/ownfiles"}, true},
+		"session/state":              {[]string{"session/event"}, false},
+		"session/transcript":         {[]string{"session/event"}, false},
+		"session/export":             {[]string{"observer", "session/event", "session/transcript"}, false},
+		"session/playback":           {[]string{"observer", "session/event", "session/transcript"}, false},
+		"observer":                   {[]string{"session/event"}, false},
+		"queue":                      {[]string{"internal/disk"}, false},
+		"frontend":                   {nil, false},
+		"internal/auth":              {[]string{"session/event", "internal/bell", "internal/disk"}, true},
+		"internal/config":            {[]string{"session/event", "internal/disk", "internal/outgoing", "internal/ownfiles"}, true},
+		"internal/demoagent":         {nil, true},
+		"internal/client":            {[]string{"server/wire", "session/event"}, true},
+		"internal/localhub":          {[]string{"internal/audit", "internal/auth", "internal/client", "internal/disk"}, false},
+		"internal/cli":               {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/transcript"}, true},
+		"internal/record":            {[]string{"internal/bell", "internal/client", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/store"}, false},
+		"internal/plain":             {[]string{"session/event", "session/transcript"}, true},
+		"internal/audit":             {nil, true},
+		"internal/notify":            {[]string{"session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing"}, true},
+		"internal/outgoing":          {nil, false},
+		"internal/preview":           {nil, true},
+		"internal/tools/supply":      {nil, false},
+		"internal/bell":              {nil, false},
+		"internal/disk":              {nil, true},
+		"internal/gitstate":          {nil, false},
+		"internal/ownfiles":          {nil, false},
+		"internal/tools/seed":        {nil, false},
+		"internal/workspace":         {[]string{"internal/gitstate", "internal/ownfiles"}, false},
+		"internal/blackbox":          {nil, false},
+		"internal/tools/archtest":    {nil, false},
+		"internal/tools/longsession": {[]string{"queue", "session/journal", "session/store", "session/event"}, false},
+		"internal/tools/tsgen":       {[]string{"server/wire", "session/event"}, false},
+	}
+}
+
+// reserved are libraries that only the named packages may import.
+func reserved() map[string][]string {
+	return map[string][]string{
+		"github.com/coder/acp-go-sdk": {"session/acp", "internal/demoagent"},
+		"github.com/coder/websocket":  {"server", "internal/client"},
+		"github.com/gorilla/mux":      {"server"},
+	}
+}
+
+// Package has the tests' facts about one package.
+type Package struct {
+	// Path is relative to the module.
+	Path string
+	// Imports are the imports of its code, without its tests.
+	Imports []string
+	// Doc is the first sentence of its package comment.
+	Doc string
+}
+
+// Load lists the packages of the module in dir.
+func Load(dir string) ([]Package, error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Doc", "./...")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	var packages []Package
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var listed struct {
+			ImportPath, Doc string
+			Imports         []string
+		}
+		if err := decoder.Decode(&listed); errors.Is(err, io.EOF) {
+			return packages, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read package list: %w", err)
+		}
+		path := strings.TrimPrefix(strings.TrimPrefix(listed.ImportPath, Module), "/")
+		packages = append(packages, Package{Path: path, Imports: listed.Imports, Doc: listed.Doc})
+	}
+}
+
+// Unplanned returns a sentence for each import that is not in the table.
+func Unplanned(packages []Package) []string {
+	var found []string
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if !planned(p.Path, imported) {
+				found = append(found, fmt.Sprintf("%s imports %s, which docs/architecture.md does not plan", p.Path, imported))
+			}
+		}
+	}
+	return found
+}
+
+func planned(path, imported string) bool {
+	own := arrows()[path]
+	if slices.Contains(own.imports, anything) {
+		return true
+	}
+	if inner, ok := strings.CutPrefix(imported, Module+"/"); ok {
+		return slices.Contains(own.imports, inner)
+	}
+	for library, users := range reserved() {
+		if imported == library || strings.HasPrefix(imported, library+"/") {
+			return slices.Contains(users, path)
+		}
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".") || own.libraries
+}
+
+// Undocumented returns a sentence for each package without a package comment.
+func Undocumented(packages []Package) []string {
+	var found []string
+	for _, p := range packages {
+		if !strings.HasPrefix(p.Doc, "Package ") && !strings.HasPrefix(p.Doc, "Command ") {
+			found = append(found, fmt.Sprintf("%s has no package comment", p.Path))
+		}
+	}
+	return found
+}
