@@ -11,15 +11,11 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // auditPage limits the records of one response.
 const auditPage = 1000
-
-// auditAnswer is a page of the audit trail, oldest first.
-type auditAnswer struct {
-	Records []audit.Record `json:"records"`
-}
 
 func auditRoute(s *Server, c *call) error {
 	after := int64(0)
@@ -33,7 +29,13 @@ func auditRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, auditAnswer{records})
+	answer := wire.AuditPage{Records: make([]wire.AuditRecord, len(records))}
+	for i, r := range records {
+		answer.Records[i] = wire.AuditRecord{
+			Seq: r.Seq, Time: r.Time, Verb: string(r.Verb), By: r.By, ByID: r.ByID, Peer: r.Peer, SessionID: r.SessionID, Detail: r.Detail,
+		}
+	}
+	return c.reply(http.StatusOK, answer)
 }
 
 // note records a change that a request of peer (its address) has made. The change

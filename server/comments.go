@@ -7,43 +7,22 @@ import (
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
-	"github.com/abidehub/abide/session/event"
 )
 
-// commentList is a session's review comments, oldest first.
-type commentList struct {
-	Version  int64             `json:"version"`
-	Comments []session.Comment `json:"comments"`
-}
-
-// newComment is a comment on the events from FromSeq to ToSeq; without ToSeq on one
-// event. The request's Idempotency-Key is its id.
-type newComment struct {
-	FromSeq event.Seq `json:"from_seq"`
-	ToSeq   event.Seq `json:"to_seq,omitempty"`
-	Text    string    `json:"text"`
-}
-
-// commentChange changes the comment's fields that are present.
-type commentChange struct {
-	Text     *string `json:"text,omitempty"`
-	Resolved *bool   `json:"resolved,omitempty"`
-}
-
 func docComments() doc {
-	return doc{summary: "The review comments, oldest first. They are not events.", out: commentList{}, status: 200}
+	return doc{summary: "The review comments, oldest first. They are not events.", out: wire.CommentList{}, status: 200}
 }
 
 func docCommentAdd() doc {
 	return doc{
 		summary: "Comment on an event or a range of them. On the device before the answer. At most 1,000 a session.",
 		headers: []param{{"Idempotency-Key", "The comment's id: the same request again adds nothing.", ""}},
-		in:      newComment{}, out: session.Comment{}, status: 201,
+		in:      wire.NewComment{}, out: wire.Comment{}, status: 201,
 	}
 }
 
 func docCommentChange() doc {
-	return doc{summary: "Change a comment's text, or settle it.", in: commentChange{}, out: session.Comment{}, status: 200}
+	return doc{summary: "Change a comment's text, or settle it.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200}
 }
 
 func docCommentRemove() doc {
@@ -59,11 +38,15 @@ func commentsRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, commentList{version, list})
+	answer := wire.CommentList{Version: version, Comments: make([]wire.Comment, len(list))}
+	for i, comment := range list {
+		answer.Comments[i] = wire.Comment(comment)
+	}
+	return c.reply(http.StatusOK, answer)
 }
 
 func commentAddRoute(s *Server, c *call) error {
-	var in newComment
+	var in wire.NewComment
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -80,11 +63,11 @@ func commentAddRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusCreated, made)
+	return c.reply(http.StatusCreated, wire.Comment(made))
 }
 
 func commentChangeRoute(s *Server, c *call) error {
-	var in commentChange
+	var in wire.CommentPatch
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -96,7 +79,7 @@ func commentChangeRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, changed)
+	return c.reply(http.StatusOK, wire.Comment(changed))
 }
 
 func commentRemoveRoute(s *Server, c *call) error {

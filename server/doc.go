@@ -1,10 +1,7 @@
 package server
 
 import (
-	"github.com/abidehub/abide/internal/notify"
-	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -30,11 +27,11 @@ type param struct {
 }
 
 func docReady() doc {
-	return doc{summary: "Whether the hub is ready. Needs no credential.", out: readiness{}, status: 200}
+	return doc{summary: "Whether the hub is ready. Needs no credential.", out: wire.Ready{}, status: 200}
 }
 
 func docHealth() doc {
-	return doc{summary: "How the hub is, and whether the credential is good: what a client asks after a dial that failed. Lists the sessions with which something is wrong.", out: health{}, status: 200}
+	return doc{summary: "How the hub is, and whether the credential is good: what a client asks after a dial that failed. Lists the sessions with which something is wrong.", out: wire.Health{}, status: 200}
 }
 
 func docPair() doc {
@@ -65,16 +62,16 @@ func docAudit() doc {
 	return doc{
 		summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The oldest records may have been removed.",
 		query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
-		out:     auditAnswer{}, status: 200,
+		out:     wire.AuditPage{}, status: 200,
 	}
 }
 
 func docPush() doc {
-	return doc{summary: "The hub's VAPID key, made at the first call, and the push subscriptions of the credential with the outcome of their latest deliveries.", out: pushState{}, status: 200}
+	return doc{summary: "The hub's VAPID key, made at the first call, and the push subscriptions of the credential with the outcome of their latest deliveries.", out: wire.PushState{}, status: 200}
 }
 
 func docSubscribe() doc {
-	return doc{summary: "Send a browser notifications of the sessions that the credential may read: endpoint and keys are the browser's PushSubscription. A known endpoint changes its events. No events means all of them.", in: notify.NewSubscription{}, out: made{}, status: 201}
+	return doc{summary: "Send a browser notifications of the sessions that the credential may read: endpoint and keys are the browser's PushSubscription. A known endpoint changes its events. No events means all of them.", in: wire.NewSubscription{}, out: wire.Made{}, status: 201}
 }
 
 func docUnsubscribe() doc {
@@ -90,11 +87,11 @@ func docTokenAnswer() doc {
 }
 
 func docChannels() doc {
-	return doc{summary: "The configured channels, with their events and their latest deliveries.", out: channelList{}, status: 200}
+	return doc{summary: "The configured channels, with their events and their latest deliveries.", out: wire.Channels{}, status: 200}
 }
 
 func docChannelChange() doc {
-	return doc{summary: "Set a channel's events, in place of the configuration.", in: notify.Choice{}, status: 204}
+	return doc{summary: "Set a channel's events, in place of the configuration.", in: wire.NotifyChoice{}, status: 204}
 }
 
 func docTestChannel() doc {
@@ -245,26 +242,26 @@ func docFolders() doc {
 	return doc{
 		summary: "A folder and the folders in it, for a new session. 404 outside of the folders that sessions may run in.",
 		query:   []param{{"path", "absolute, or below ~; empty is the first folder that sessions may run in", ""}},
-		out:     workspace.FolderContent{}, status: 200,
+		out:     wire.FolderContent{}, status: 200,
 	}
 }
 
 func docFolderMake() doc {
-	return doc{summary: "Make a folder in one that exists.", in: newFolder{}, out: workspace.Folder{}, status: 201}
+	return doc{summary: "Make a folder in one that exists.", in: wire.NewFolder{}, out: wire.Folder{}, status: 201}
 }
 
 func docFolderPlace() doc {
 	return doc{
 		summary: "Whether sessions may run in a folder, why not, and whether it may be allowed.",
 		query:   []param{{"path", "absolute, or below ~", ""}},
-		out:     folderPlace{}, status: 200,
+		out:     wire.FolderPlace{}, status: 200,
 	}
 }
 
 func docFolderAllow() doc {
 	return doc{
 		summary: "Let sessions run in a folder and below: write it into the configuration, and apply that. 403 for a folder that is not fit, 409 with the lines to add for a configuration that cannot be written.",
-		in:      newFolder{}, out: folderPlace{}, status: 200,
+		in:      wire.NewFolder{}, out: wire.FolderPlace{}, status: 200,
 	}
 }
 
@@ -272,7 +269,7 @@ func docFiles() doc {
 	return doc{
 		summary: "A folder of the session's workspace: folders first, at most 2,000 entries. .git and the hub's own files are left out.",
 		query:   []param{{"path", "relative to the workspace; empty is the workspace", ""}},
-		out:     fileList{}, status: 200,
+		out:     wire.FileList{}, status: 200,
 	}
 }
 
@@ -289,30 +286,30 @@ func docComplete() doc {
 	return doc{
 		summary: "Paths of the workspace that match what was typed, the best first, at most 50. Files that .gitignore names are left out.",
 		query:   []param{{"q", "letters of the path in their order", ""}},
-		out:     completions{}, status: 200,
+		out:     wire.Completions{}, status: 200,
 	}
 }
 
 func docChanges() doc {
-	return doc{summary: "Where the workspace's git repository stands, and at most 1,000 changed files.", out: workspace.Changes{}, status: 200}
+	return doc{summary: "Where the workspace's git repository stands, and at most 1,000 changed files.", out: wire.Changes{}, status: 200}
 }
 
 func docChange() doc {
 	return doc{
 		summary: "A file of the session's workspace in the commit and as it is now, each side a text of at most 2 MiB. A side without the file is absent; unknown says why the texts are left out.",
 		query:   []param{{"path", "relative to the workspace", ""}},
-		out:     workspace.FileChange{}, status: 200,
+		out:     wire.FileChange{}, status: 200,
 	}
 }
 
 func docRules() doc {
-	return doc{summary: "The permission rules that answer in this session: its own, then those of its agent.", out: ruleList{}, status: 200}
+	return doc{summary: "The permission rules that answer in this session: its own, then those of its agent.", out: wire.Rules{}, status: 200}
 }
 
 func docRuleAdd() doc {
 	return doc{
 		summary: "Make a permission rule. One with scope agent answers in every session of the agent and takes access to all of them.",
-		in:      newRule{}, out: session.Rule{}, status: 201,
+		in:      wire.NewRule{}, out: wire.Rule{}, status: 201,
 	}
 }
 

@@ -28,7 +28,7 @@ func docExport() doc {
 			{"to", "the last event, by its seq or by a time that it is before", ""},
 			{"redact", "what to leave out, by commas: secrets, paths, images, thoughts, outputs; or preview, alone for all of them", ""},
 		},
-		out: export.Found{}, status: 200, stream: "application/octet-stream",
+		out: wire.ExportPreview{}, status: 200, stream: "application/octet-stream",
 	}
 }
 

@@ -28,23 +28,6 @@ const (
 	gitBound = 10 * time.Second
 )
 
-// fileList is a folder of a workspace.
-type fileList struct {
-	Path    string            `json:"path"`
-	Entries []workspace.Entry `json:"entries"`
-	LeftOut int               `json:"left_out,omitempty"`
-}
-
-// completions are the files that match the typed text, the best first.
-type completions struct {
-	Paths []string `json:"paths"`
-}
-
-// newFolder names a folder to be made.
-type newFolder struct {
-	Path string `json:"path"`
-}
-
 func filesRoute(s *Server, c *call) error {
 	root, err := c.workspace()
 	if err != nil {
@@ -55,7 +38,7 @@ func filesRoute(s *Server, c *call) error {
 	if err != nil {
 		return fileProblem(err, path)
 	}
-	return c.reply(http.StatusOK, fileList{path, list.Entries, list.LeftOut})
+	return c.reply(http.StatusOK, wire.FileList{Path: path, Entries: list.Entries, LeftOut: list.LeftOut})
 }
 
 // fileRoute answers with a file's bytes. Like a blob they are shown only as text or
@@ -143,7 +126,7 @@ func completeRoute(s *Server, c *call) error {
 	if err != nil {
 		return fileProblem(err, "the workspace")
 	}
-	return c.reply(http.StatusOK, completions{paths})
+	return c.reply(http.StatusOK, wire.Completions{Paths: paths})
 }
 
 func changesRoute(s *Server, c *call) error {
@@ -189,7 +172,7 @@ func foldersRoute(s *Server, c *call) error {
 }
 
 func folderMakeRoute(s *Server, c *call) error {
-	var in newFolder
+	var in wire.NewFolder
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -212,22 +195,9 @@ type Folders interface {
 	Allow(folder string) (string, error)
 }
 
-// folderPlace says whether sessions may run in a folder.
-type folderPlace struct {
-	Path string `json:"path"`
-	// Shown is the path for people, with ~ for the home directory.
-	Shown string `json:"shown"`
-	// Allowed means that sessions may run there.
-	Allowed bool `json:"allowed"`
-	// MayAllow means that POST /api/folder/allow can allow it.
-	MayAllow bool `json:"may_allow,omitempty"`
-	// Why says why sessions may not run there.
-	Why string `json:"why,omitempty"`
-}
-
 func folderPlaceRoute(s *Server, c *call) error {
 	path := session.ExpandHome(c.r.URL.Query().Get("path"))
-	place := folderPlace{Path: path, Shown: path}
+	place := wire.FolderPlace{Path: path, Shown: path}
 	if !filepath.IsAbs(path) {
 		place.Why = "a path begins with / or ~/"
 	} else if s.manager.InRoots(path) {
@@ -251,7 +221,7 @@ func folderPlaceRoute(s *Server, c *call) error {
 }
 
 func folderAllowRoute(s *Server, c *call) error {
-	var in newFolder
+	var in wire.NewFolder
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -268,7 +238,7 @@ func folderAllowRoute(s *Server, c *call) error {
 	}
 	c.note(audit.Record{Verb: audit.FolderAllowed, Detail: path})
 	s.logger.Info("folder allowed", "folder", path, "actor", c.grant.Actor())
-	return c.reply(http.StatusOK, folderPlace{Path: path, Shown: s.folders.Shown(path), Allowed: s.manager.InRoots(path)})
+	return c.reply(http.StatusOK, wire.FolderPlace{Path: path, Shown: s.folders.Shown(path), Allowed: s.manager.InRoots(path)})
 }
 
 // workspace is the folder of the session the path names. One in which no session may

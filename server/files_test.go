@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/workspace"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
@@ -106,7 +107,7 @@ func changeOf(t *testing.T, h *hub, session, path string) (before, after, unknow
 	t.Helper()
 	res := h.api("GET", "/api/sessions/"+session+"/change?path="+url.QueryEscape(path), nil)
 	require.Equal(t, http.StatusOK, res.status, "%q: %s", path, res.body)
-	var got workspace.FileChange
+	var got wire.FileChange
 	require.NoError(t, json.Unmarshal([]byte(res.body), &got))
 	side := func(text *string) string {
 		if text == nil {

@@ -9,34 +9,16 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
-// pushState has the data that a device needs to turn its notifications on, and its
-// subscriptions.
-type pushState struct {
-	// PublicKey is the hub's VAPID key, the applicationServerKey of a subscription.
-	PublicKey     string                `json:"public_key"`
-	Subscriptions []notify.Subscription `json:"subscriptions"`
-}
-
-// made is the id of a new object.
-type made struct {
-	ID string `json:"id"`
-}
-
-// channelList lists the configured channels.
-type channelList struct {
-	Channels []notify.ChannelState `json:"channels"`
-}
-
 func pushRoute(s *Server, c *call) error {
 	key, err := s.notify.PublicKey()
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, pushState{key, s.notify.Subscriptions(c.grant)})
+	return c.reply(http.StatusOK, wire.PushState{PublicKey: key, Subscriptions: s.notify.Subscriptions(c.grant)})
 }
 
 func subscribeRoute(s *Server, c *call) error {
-	var in notify.NewSubscription
+	var in wire.NewSubscription
 	if err := c.read(&in); err != nil {
 		return err
 	}
@@ -44,7 +26,7 @@ func subscribeRoute(s *Server, c *call) error {
 	if err != nil {
 		return explainNotify(err)
 	}
-	return c.reply(http.StatusCreated, made{id})
+	return c.reply(http.StatusCreated, wire.Made{ID: id})
 }
 
 func unsubscribeRoute(s *Server, c *call) error {
@@ -91,7 +73,7 @@ func tokenAnswerRoute(s *Server, c *call) error {
 }
 
 func channelsRoute(s *Server, c *call) error {
-	return c.reply(http.StatusOK, channelList{s.notify.ChannelList()})
+	return c.reply(http.StatusOK, wire.Channels{Channels: s.notify.ChannelList()})
 }
 
 func channelChangeRoute(s *Server, c *call) error {
@@ -99,7 +81,7 @@ func channelChangeRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	var in notify.Choice
+	var in wire.NotifyChoice
 	if err := c.read(&in); err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func TestWhatPushServicesAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing
 			h.prompt(s, "p1", "say 3") // the turn is not affected
 			require.Eventually(t, func() bool { return h.counts().Delivered+h.counts().Failed == 1 }, patience, 5*time.Millisecond)
 			require.Equal(t, c.attempts, phone.attempts())
-			var state struct{ Subscriptions []notify.Subscription }
+			var state struct{ Subscriptions []wire.Subscription }
 			require.NoError(t, json.Unmarshal([]byte(h.do("GET", "/api/push", nil, phone.as).body), &state))
 			if c.gone {
 				require.Empty(t, state.Subscriptions)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // browser is a browser with push keys and a push service on loopback.
@@ -154,9 +155,9 @@ func (b *browser) attempts() int {
 	return b.tries
 }
 
-func (h *hub) counts() notify.Counts {
+func (h *hub) counts() wire.NotifyCounts {
 	h.t.Helper()
-	var health struct{ Notifications notify.Counts }
+	var health struct{ Notifications wire.NotifyCounts }
 	require.NoError(h.t, json.Unmarshal([]byte(h.api("GET", "/api/health", nil).body), &health))
 	return health.Notifications
 }

@@ -3,11 +3,11 @@ package server
 import (
 	"net/http"
 
-	"github.com/abidehub/abide/session/playback"
+	"github.com/abidehub/abide/server/wire"
 )
 
 func docOverview() doc {
-	return doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: playback.Overview{}, status: 200}
+	return doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: wire.Overview{}, status: 200}
 }
 
 func overviewRoute(s *Server, c *call) error {

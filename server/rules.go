@@ -12,24 +12,6 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// ruleList lists the permission rules of a session: its own, then those of its
-// agent, each oldest first.
-type ruleList struct {
-	Rules []session.Rule `json:"rules"`
-}
-
-// newRule is a rule about a kind of tool call, or about one action: a subject
-// copied from another rule, or that of an open permission request.
-type newRule struct {
-	Scope        session.RuleScope  `json:"scope"`
-	Effect       session.RuleEffect `json:"effect"`
-	Kind         event.ToolKind     `json:"kind,omitempty"`
-	Subject      string             `json:"subject,omitempty"`
-	PermissionID string             `json:"permission_id,omitempty"`
-	// Title describes the rule's subject for people.
-	Title string `json:"title,omitempty"`
-}
-
 func rulesRoute(s *Server, c *call) error {
 	own, err := c.session()
 	if err != nil {
@@ -39,15 +21,19 @@ func rulesRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, ruleList{Rules: append([]session.Rule{}, list...)})
+	answer := wire.Rules{Rules: make([]wire.Rule, len(list))}
+	for i, r := range list {
+		answer.Rules[i] = ruleOf(r)
+	}
+	return c.reply(http.StatusOK, answer)
 }
 
 func ruleAddRoute(s *Server, c *call) error {
-	var in newRule
+	var in wire.NewRule
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := mayRule(c.grant, c.id(), in.Scope); err != nil {
+	if err := mayRule(c.grant, c.id(), session.RuleScope(in.Scope)); err != nil {
 		return err
 	}
 	if in.PermissionID != "" && (in.Kind != "" || in.Subject != "") {
@@ -59,7 +45,7 @@ func ruleAddRoute(s *Server, c *call) error {
 	}
 	by := c.grant.By()
 	rule := session.Rule{
-		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
+		Scope: session.RuleScope(in.Scope), Effect: session.RuleEffect(in.Effect), Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
 	}
 	if in.PermissionID != "" {
 		if rule, err = own.Like(c.r.Context(), rule, in.PermissionID); err != nil {
@@ -71,7 +57,7 @@ func ruleAddRoute(s *Server, c *call) error {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.RuleAdded, SessionID: own.ID(), Detail: ruleDetail(rule)})
-	return c.reply(http.StatusCreated, rule)
+	return c.reply(http.StatusCreated, ruleOf(rule))
 }
 
 func ruleRevokeRoute(s *Server, c *call) error {
@@ -99,6 +85,13 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	}
 	c.note(audit.Record{Verb: audit.RuleRevoked, SessionID: own.ID(), Detail: ruleDetail(list[i])})
 	return c.done()
+}
+
+func ruleOf(r session.Rule) wire.Rule {
+	return wire.Rule{
+		ID: r.ID, Scope: wire.RuleScope(r.Scope), Effect: wire.RuleEffect(r.Effect), Agent: r.Agent, Kind: r.Kind, Subject: r.Subject, Title: r.Title,
+		AgentTold: r.AgentTold, CreatedBy: r.CreatedBy, CreatedByID: r.CreatedByID, CreatedAt: r.CreatedAt, Suspended: r.Suspended,
+	}
 }
 
 // ruleDetail describes a rule in the audit trail.

@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
-	"github.com/abidehub/abide/session/search"
 )
 
 const (
@@ -13,27 +13,10 @@ const (
 	maxHits     = 100
 )
 
-// searchAnswer is the result of one search call.
-type searchAnswer struct {
-	Hits []search.Hit `json:"hits"`
-	// NextCursor continues where this call's time or limit ended.
-	NextCursor string `json:"next_cursor,omitempty"`
-	// Searched is the number of bytes of events that this call read.
-	Searched int64 `json:"searched"`
-	// Sessions is the number of sessions to search.
-	Sessions int `json:"sessions"`
-	// SessionsLeft is how many of them are not fully searched yet.
-	SessionsLeft int `json:"sessions_left"`
-	// Skipped are the sessions that this call could not read fully.
-	Skipped []string `json:"skipped,omitempty"`
-	// Done means that everything was searched.
-	Done bool `json:"done"`
-}
-
 func docSearch() doc {
 	return doc{
 		summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
-		out:     searchAnswer{}, status: 200,
+		out:     wire.FoundPage{}, status: 200,
 		query: []param{
 			{"q", "plain text, at most 256 bytes, whatever its case", ""},
 			{"limit", "from 1 to 100; 20 when absent", 0},
@@ -62,8 +45,12 @@ func searchRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, searchAnswer{
-		Hits: page.Hits, NextCursor: page.NextCursor, Searched: page.Bytes,
+	hits := make([]wire.Hit, len(page.Hits))
+	for i, hit := range page.Hits {
+		hits[i] = wire.Hit(hit)
+	}
+	return c.reply(http.StatusOK, wire.FoundPage{
+		Hits: hits, NextCursor: page.NextCursor, Searched: page.Bytes,
 		Skipped:  page.Skipped,
 		Sessions: page.Sessions, SessionsLeft: page.Left, Done: page.NextCursor == "",
 	})

@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { describe, expect, it, test } from 'vitest'
 import { after, emptyFeed } from '../src/state/feed'
 import { momentOf } from '../src/state/moment'
-import { aboutWhen, orderOf, type Overview } from '../src/state/overview'
+import { aboutWhen, orderOf } from '../src/state/overview'
 import { Pages, pageSeqs, type Ask } from '../src/state/pages'
 import { idleMs, Player } from '../src/state/player'
-import type { AbideEvent } from '../src/wire/gen'
+import type { AbideEvent, Overview } from '../src/wire/gen'
 import { epoch, loadedFrame, Script } from './support/script'
 
 const golden = readFileSync(resolve(__dirname, '../../session/event/testdata/events.jsonl'), 'utf8')

@@ -1,5 +1,6 @@
+import type { FoundPage, Hit } from '../src/wire/gen'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { bySession, pieces, type FoundPage, type Hit } from '../src/state/search'
+import { bySession, pieces } from '../src/state/search'
 import { batch, debounceMs, Finder, nothing, type Finding } from '../src/ui/list/finder'
 
 const hit = (seq: number, over: Partial<Hit> = {}): Hit => ({
@@ -27,7 +28,9 @@ class Asked {
     (finding) => (this.finding = finding),
   )
   async answer(hits: Hit[], next_cursor?: string, left = next_cursor ? 1 : 0): Promise<void> {
-    this.calls.at(-1)!.answer({ hits, next_cursor, sessions: 4, sessions_left: left, done: !next_cursor })
+    this.calls
+      .at(-1)!
+      .answer({ hits, next_cursor, searched: 9, sessions: 4, sessions_left: left, done: !next_cursor })
     await vi.advanceTimersByTimeAsync(0)
   }
 }

@@ -170,7 +170,7 @@ func visible(s string) int {
 
 // searchAnswer is the output of search --json.
 type searchAnswer struct {
-	Hits []client.Hit `json:"hits"`
+	Hits []wire.Hit `json:"hits"`
 	// Skipped are the sessions that could not be read in full.
 	Skipped []string `json:"skipped,omitempty"`
 }
@@ -208,7 +208,7 @@ func (p *Program) searchFor(ctx context.Context, hub *client.Hub, text, project 
 			return err
 		}
 	}
-	answer := searchAnswer{Hits: []client.Hit{}}
+	answer := searchAnswer{Hits: []wire.Hit{}}
 	for cursor := ""; ; {
 		page, err := hub.Search(ctx, text, 100, cursor)
 		if err != nil {
@@ -292,11 +292,6 @@ func (p *Program) orJSON(value any, err error) error {
 	return p.PrintJSON(value)
 }
 
-// ruleList is the output of rules --json.
-type ruleList struct {
-	Rules []client.Rule `json:"rules"`
-}
-
 func (p *Program) rules() *cobra.Command {
 	cmd := p.onSession(&cobra.Command{
 		Use: "rules ID", Short: "List the permission rules that answer in a session",
@@ -304,18 +299,18 @@ func (p *Program) rules() *cobra.Command {
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
 		rules, err := hub.Rules(ctx, s.SessionID)
 		if err != nil || p.json {
-			return p.orJSON(ruleList{Rules: append([]client.Rule{}, rules...)}, err)
+			return p.orJSON(wire.Rules{Rules: append([]wire.Rule{}, rules...)}, err)
 		}
 		var rows [][]string
 		for _, r := range rules {
 			about := r.Title
 			if about == "" {
-				about = r.Kind
+				about = string(r.Kind)
 			}
 			if r.Suspended {
 				about += " (suspended)"
 			}
-			rows = append(rows, []string{plain.Line(r.ID), plain.Line(r.Effect), plain.Line(r.Scope), plain.Line(r.CreatedBy), plain.Line(about)})
+			rows = append(rows, []string{plain.Line(r.ID), plain.Line(string(r.Effect)), plain.Line(string(r.Scope)), plain.Line(r.CreatedBy), plain.Line(about)})
 		}
 		return p.table(rows)
 	})

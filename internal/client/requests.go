@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -59,28 +58,9 @@ func (h *Hub) Agents(ctx context.Context) (wire.Agents, error) {
 	return answer, err
 }
 
-// Rule is a standing answer to permission requests.
-type Rule struct {
-	ID        string    `json:"id"`
-	Scope     string    `json:"scope"`
-	Effect    string    `json:"effect"`
-	Agent     string    `json:"agent,omitempty"`
-	Kind      string    `json:"kind,omitempty"`
-	Subject   string    `json:"subject,omitempty"`
-	Title     string    `json:"title,omitempty"`
-	AgentTold bool      `json:"agent_told,omitempty"`
-	CreatedBy string    `json:"created_by"`
-	ByID      string    `json:"created_by_id,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
-	// Suspended says that the maker's credential is good no longer.
-	Suspended bool `json:"suspended,omitempty"`
-}
-
 // Rules lists the rules that answer in a session.
-func (h *Hub) Rules(ctx context.Context, id string) ([]Rule, error) {
-	var answer struct {
-		Rules []Rule `json:"rules"`
-	}
+func (h *Hub) Rules(ctx context.Context, id string) ([]wire.Rule, error) {
+	var answer wire.Rules
 	err := h.do(ctx, http.MethodGet, session(id)+"/rules", nil, &answer)
 	return answer.Rules, err
 }
@@ -97,35 +77,13 @@ func (h *Hub) Revoke(ctx context.Context, device string) error {
 	return h.do(ctx, http.MethodDelete, "/api/devices/"+url.PathEscape(device), nil, nil)
 }
 
-// Hit is one place where a text occurs.
-type Hit struct {
-	SessionID string    `json:"session_id"`
-	Name      string    `json:"name"`
-	Seq       event.Seq `json:"seq"`
-	Type      string    `json:"type"`
-	Time      time.Time `json:"time"`
-	Snippet   string    `json:"snippet"`
-	Ranges    [][2]int  `json:"ranges,omitempty"`
-}
-
-// Found is the result of one call of a search. While Done is false, NextCursor goes
-// on.
-type Found struct {
-	Hits         []Hit    `json:"hits"`
-	NextCursor   string   `json:"next_cursor,omitempty"`
-	Sessions     int      `json:"sessions"`
-	SessionsLeft int      `json:"sessions_left"`
-	Skipped      []string `json:"skipped,omitempty"`
-	Done         bool     `json:"done"`
-}
-
 // Search looks for a text in sessions, from a cursor on.
-func (h *Hub) Search(ctx context.Context, text string, limit int, cursor string) (Found, error) {
+func (h *Hub) Search(ctx context.Context, text string, limit int, cursor string) (wire.FoundPage, error) {
 	query := url.Values{"q": {text}, "limit": {strconv.Itoa(limit)}}
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	var found Found
+	var found wire.FoundPage
 	err := h.do(ctx, http.MethodGet, "/api/search?"+query.Encode(), nil, &found)
 	return found, err
 }

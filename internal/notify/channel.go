@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // The types of channels.
@@ -42,28 +43,18 @@ type channelSet struct {
 	base string
 }
 
-// ChannelState is a channel as shown in the settings.
-type ChannelState struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-	// Host is the destination; the path may be a secret.
-	Host string `json:"host"`
-	Choice
-	Outcomes []Outcome `json:"outcomes"`
-}
-
 // ChannelList lists the channels with their latest outcomes.
-func (n *Notifier) ChannelList() []ChannelState {
+func (n *Notifier) ChannelList() []wire.Channel {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	list := []ChannelState{}
+	list := []wire.Channel{}
 	for _, t := range n.targets() {
 		if t.push == nil {
 			host := ""
 			if u, err := url.Parse(t.channel.URL); err == nil {
 				host = u.Host
 			}
-			list = append(list, ChannelState{t.name, t.channel.Type, host, t.choice.shown(), n.outcomesOf(t.name)})
+			list = append(list, wire.Channel{Name: t.name, Type: t.channel.Type, Host: host, NotifyChoice: shown(t.choice), Outcomes: n.outcomesOf(t.name)})
 		}
 	}
 	return list
@@ -72,7 +63,7 @@ func (n *Notifier) ChannelList() []ChannelState {
 // ChooseChannel sets the events of a channel, which override those of the
 // configuration.
 func (n *Notifier) ChooseChannel(name string, choice Choice) error {
-	if err := choice.check(); err != nil {
+	if err := checkChoice(choice); err != nil {
 		return err
 	}
 	n.mu.Lock()
@@ -139,7 +130,7 @@ func sendNtfy(ctx context.Context, guard *outgoing.Guard, c Channel, link string
 	if link != "" {
 		message["click"] = link
 	}
-	if p.Kind.asks() {
+	if waits(p.Kind) {
 		message["priority"] = 4
 	}
 	var body bytes.Buffer

@@ -32,7 +32,7 @@ func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	earlier := n.saved.Told[note.SessionID]
 	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
 	for _, t := range n.targets() {
-		if !t.choice.wants(note) || !n.mayRead(t, note.SessionID) {
+		if !wants(t.choice, note) || !n.mayRead(t, note.SessionID) {
 			continue
 		}
 		due, unless := time.Now(), ""
@@ -137,7 +137,7 @@ func (n *Notifier) revive(ctx context.Context) {
 	n.mu.Unlock()
 	stands := map[string]bool{}
 	for _, d := range waiting {
-		stands[d.ID] = d.Kind == Withdrawn || !d.Kind.asks() && n.stands(ctx, d.Note)
+		stands[d.ID] = d.Kind == Withdrawn || !waits(d.Kind) && n.stands(ctx, d.Note)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,7 +146,7 @@ func (n *Notifier) revive(ctx context.Context) {
 		return known && !alive
 	})
 	for id, is := range n.saved.Told {
-		if is.Kind.asks() {
+		if waits(is.Kind) {
 			n.settle(id, found{permission: is.PermissionID, by: "the end of the hub"})
 		}
 	}

@@ -43,7 +43,7 @@ func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next 
 	changed := false
 	for _, d := range slices.Clone(n.saved.Deliveries) {
 		t, known := n.target(d.Target)
-		quiet := t.choice.Quiet.until(now)
+		quiet := quietUntil(t.choice.Quiet, now)
 		switch {
 		case !known || now.Sub(d.Note.At) > lifetime && d.Kind != Withdrawn && d.Kind != Test || n.isShown(d):
 			n.drop(d.ID)
@@ -207,7 +207,7 @@ func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing
 	p := n.payload(t, d)
 	switch {
 	case t.push != nil:
-		return sendPush(ctx, guard, *t.push, public, private, p, d.Kind.asks())
+		return sendPush(ctx, guard, *t.push, public, private, p, waits(d.Kind))
 	case t.channel.Type == Webhook:
 		return sendWebhook(ctx, guard, t.channel, p)
 	}

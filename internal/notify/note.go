@@ -9,11 +9,17 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
-// Kind is the kind of a message.
-type Kind string
+// The choices and outcomes are kept as they are sent.
+type (
+	Kind    = wire.NotifyKind
+	Choice  = wire.NotifyChoice
+	Quiet   = wire.QuietHours
+	Outcome = wire.Delivery
+)
 
 // The kinds of events that a person can select, and those of other messages.
 const (
@@ -32,8 +38,8 @@ const (
 // Kinds lists the kinds of events.
 func Kinds() []Kind { return []Kind{Permission, Form, TurnOver, Failed, Interrupted} }
 
-// asks reports whether the hub waits for an answer.
-func (k Kind) asks() bool { return k == Permission || k == Form }
+// waits reports whether the hub waits for an answer.
+func waits(k Kind) bool { return k == Permission || k == Form }
 
 const (
 	maxTitle = 80

@@ -46,9 +46,9 @@ func TestQuietHoursMayCrossMidnight(t *testing.T) {
 		require.NoError(t, err)
 		return now
 	}
-	require.Equal(t, at("07:00"), quiet.until(at("03:00")).UTC())
-	require.Equal(t, at("07:00").AddDate(0, 0, 1), quiet.until(at("22:00")).UTC())
-	require.True(t, quiet.until(at("07:00")).IsZero())
-	require.True(t, quiet.until(at("21:59")).IsZero())
-	require.True(t, (*Quiet)(nil).until(at("03:00")).IsZero())
+	require.Equal(t, at("07:00"), quietUntil(quiet, at("03:00")).UTC())
+	require.Equal(t, at("07:00").AddDate(0, 0, 1), quietUntil(quiet, at("22:00")).UTC())
+	require.True(t, quietUntil(quiet, at("07:00")).IsZero())
+	require.True(t, quietUntil(quiet, at("21:59")).IsZero())
+	require.True(t, quietUntil(nil, at("03:00")).IsZero())
 }

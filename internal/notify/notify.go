@@ -19,6 +19,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
 
@@ -70,18 +71,7 @@ type Notifier struct {
 	guard  *outgoing.Guard
 	config channelSet
 	busy   map[string]*request // the request on its way, by target
-	counts Counts
-}
-
-// Counts are the numbers of messages since the start.
-type Counts struct {
-	// Sent counts attempts; the others count by their outcomes.
-	Sent      int64 `json:"sent"`
-	Delivered int64 `json:"delivered"`
-	Failed    int64 `json:"failed"`
-	// Withdrawn counts messages that were withdrawn because they were settled
-	// elsewhere.
-	Withdrawn int64 `json:"withdrawn"`
+	counts wire.NotifyCounts
 }
 
 // Open reads push.json. It starts no goroutine.
@@ -121,7 +111,7 @@ func (n *Notifier) Configure(guard *outgoing.Guard, channels []Channel, base str
 }
 
 // Counts returns the numbers for the health page.
-func (n *Notifier) Counts() Counts {
+func (n *Notifier) Counts() wire.NotifyCounts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.counts

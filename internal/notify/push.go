@@ -16,6 +16,7 @@ import (
 	webpush "github.com/SherClockHolmes/webpush-go"
 
 	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // errUnusable means that sending to a target can never succeed.
@@ -76,7 +77,7 @@ func topic(tag string) string {
 }
 
 // checkPush refuses an invalid subscription.
-func checkPush(in NewSubscription) error {
+func checkPush(in wire.NewSubscription) error {
 	u, err := url.Parse(in.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(in.Endpoint) > 2000 {
 		return fmt.Errorf("%w: endpoint is not the address of a push service", ErrInvalid)

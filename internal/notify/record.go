@@ -23,39 +23,21 @@ const (
 	maxDeliveries    = 2000
 )
 
-// Choice contains the events that a target selected.
-type Choice struct {
-	// Events are the selected kinds; nil means all.
-	Events []Kind `json:"events"`
-	// Muted are sessions without notifications.
-	Muted []string `json:"muted,omitempty"`
-	Quiet *Quiet   `json:"quiet,omitempty"`
-}
-
-// Quiet are hours in which no message is sent. Messages that still apply are sent
-// afterwards.
-type Quiet struct {
-	// From and To are times of the day as HH:MM. The day may change between them.
-	From string `json:"from"`
-	To   string `json:"to"`
-	// Zone is an IANA time zone; empty is the hub's.
-	Zone string `json:"zone,omitempty"`
-}
-
-func (c Choice) wants(note Note) bool {
+// wants reports whether the choice includes a note.
+func wants(c Choice, note Note) bool {
 	return (c.Events == nil || slices.Contains(c.Events, note.Kind)) && !slices.Contains(c.Muted, note.SessionID)
 }
 
 // shown returns the choice for display: all events by name if none are selected.
-func (c Choice) shown() Choice {
+func shown(c Choice) Choice {
 	if c.Events == nil {
 		c.Events = Kinds()
 	}
 	return c
 }
 
-// check reports the invalid parts of a choice.
-func (c Choice) check() error {
+// checkChoice reports the invalid parts of a choice.
+func checkChoice(c Choice) error {
 	for _, k := range c.Events {
 		if !slices.Contains(Kinds(), k) {
 			return fmt.Errorf("%w: %q is not one of the events %v", ErrInvalid, k, Kinds())
@@ -65,12 +47,12 @@ func (c Choice) check() error {
 		return fmt.Errorf("%w: at most 1000 sessions can be muted", ErrInvalid)
 	}
 	if c.Quiet != nil {
-		return c.Quiet.check()
+		return checkQuiet(*c.Quiet)
 	}
 	return nil
 }
 
-func (q Quiet) check() error {
+func checkQuiet(q Quiet) error {
 	_, from := time.Parse("15:04", q.From)
 	_, to := time.Parse("15:04", q.To)
 	_, zone := time.LoadLocation(q.Zone)
@@ -80,10 +62,10 @@ func (q Quiet) check() error {
 	return nil
 }
 
-// until returns when the quiet hours around now end; zero if now is outside of
+// quietUntil returns when the quiet hours around now end; zero if now is outside of
 // them.
-func (q *Quiet) until(now time.Time) time.Time {
-	if q == nil || q.From == q.To || q.check() != nil {
+func quietUntil(q *Quiet, now time.Time) time.Time {
+	if q == nil || q.From == q.To || checkQuiet(*q) != nil {
 		return time.Time{}
 	}
 	zone := time.Local
@@ -138,20 +120,6 @@ type told struct {
 	Seq          event.Seq `json:"seq"`
 	PermissionID string    `json:"permission_id,omitempty"`
 	Targets      []string  `json:"targets"`
-}
-
-// Outcome is the outcome of a delivery.
-type Outcome struct {
-	ID        string    `json:"id"`
-	Target    string    `json:"target"`
-	Kind      Kind      `json:"kind"`
-	SessionID string    `json:"session_id,omitempty"`
-	At        time.Time `json:"at"`
-	Attempts  int       `json:"attempts"`
-	// Outcome is delivered, failed or gone.
-	Outcome string `json:"outcome"`
-	// Detail says why it was not delivered.
-	Detail string `json:"detail,omitempty"`
 }
 
 // record is push.json.

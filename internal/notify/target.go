@@ -9,6 +9,7 @@ import (
 	webpush "github.com/SherClockHolmes/webpush-go"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // Errors of requests about notifications.
@@ -59,25 +60,6 @@ func (n *Notifier) target(id string) (target, bool) {
 	return target{}, false
 }
 
-// NewSubscription is a browser's push subscription.
-type NewSubscription struct {
-	Endpoint string `json:"endpoint"`
-	Keys     struct {
-		P256dh string `json:"p256dh"`
-		Auth   string `json:"auth"`
-	} `json:"keys"`
-	Choice
-}
-
-// Subscription is a subscription as its device sees it.
-type Subscription struct {
-	ID        string    `json:"id"`
-	CreatedAt time.Time `json:"created_at"`
-	Choice
-	// Outcomes are its latest deliveries, newest first.
-	Outcomes []Outcome `json:"outcomes"`
-}
-
 // PublicKey returns the hub's VAPID key, which is created at the first call.
 func (n *Notifier) PublicKey() (string, error) {
 	n.mu.Lock()
@@ -99,8 +81,8 @@ func (n *Notifier) PublicKey() (string, error) {
 
 // Subscribe adds a browser of a device, or changes its choice if its endpoint is
 // known.
-func (n *Notifier) Subscribe(grant auth.Grant, in NewSubscription) (id string, err error) {
-	if err := errors.Join(in.check(), checkPush(in)); err != nil {
+func (n *Notifier) Subscribe(grant auth.Grant, in wire.NewSubscription) (id string, err error) {
+	if err := errors.Join(checkChoice(in.NotifyChoice), checkPush(in)); err != nil {
 		return "", err
 	}
 	if _, err := n.PublicKey(); err != nil {
@@ -111,7 +93,7 @@ func (n *Notifier) Subscribe(grant auth.Grant, in NewSubscription) (id string, e
 	before := slices.Clone(n.saved.Subscriptions)
 	made := subscription{
 		ID: randomID(), Device: grant.ID, Kind: string(grant.Kind), Endpoint: in.Endpoint, P256dh: in.Keys.P256dh, Auth: in.Keys.Auth,
-		CreatedAt: time.Now().UTC(), Choice: in.Choice,
+		CreatedAt: time.Now().UTC(), Choice: in.NotifyChoice,
 	}
 	if i := slices.IndexFunc(before, func(s subscription) bool { return s.Endpoint == in.Endpoint }); i >= 0 {
 		made.ID, made.CreatedAt = before[i].ID, before[i].CreatedAt
@@ -129,13 +111,13 @@ func (n *Notifier) Subscribe(grant auth.Grant, in NewSubscription) (id string, e
 }
 
 // Subscriptions lists those of a credential.
-func (n *Notifier) Subscriptions(grant auth.Grant) []Subscription {
+func (n *Notifier) Subscriptions(grant auth.Grant) []wire.Subscription {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	list := []Subscription{}
+	list := []wire.Subscription{}
 	for _, s := range n.saved.Subscriptions {
 		if s.of(grant) {
-			list = append(list, Subscription{s.ID, s.CreatedAt, s.Choice.shown(), n.outcomesOf("push " + s.ID)})
+			list = append(list, wire.Subscription{ID: s.ID, CreatedAt: s.CreatedAt, NotifyChoice: shown(s.Choice), Outcomes: n.outcomesOf("push " + s.ID)})
 		}
 	}
 	return list

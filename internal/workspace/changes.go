@@ -9,36 +9,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // mostChanges bounds the changed files that are listed.
 const mostChanges = 1000
 
-// Change is a file that differs from the commit.
-type Change struct {
-	// Path is relative to the folder.
-	Path string `json:"path"`
-	// Code is git's two letters: index and worktree; "??" is untracked.
-	Code string `json:"code"`
-}
-
-// Changes is where a folder's repository stands.
-type Changes struct {
-	// Repository is false where there is none; then the rest is empty.
-	Repository bool     `json:"repository"`
-	Branch     string   `json:"branch,omitempty"`
-	Commit     string   `json:"commit,omitempty"`
-	Files      []Change `json:"files"`
-	LeftOut    int      `json:"left_out,omitempty"`
-	// Unknown says why changed files are not told.
-	Unknown string `json:"unknown,omitempty"`
-	// NewPullRequest is the page of a known host that opens one for the branch.
-	NewPullRequest string `json:"new_pull_request,omitempty"`
-}
-
 // Changes asks git for the differences from the commit in root and below.
-func (f *Files) Changes(ctx context.Context, root string) (Changes, error) {
-	c := Changes{Files: []Change{}}
+func (f *Files) Changes(ctx context.Context, root string) (wire.Changes, error) {
+	c := wire.Changes{Files: []wire.ChangedFile{}}
 	repository, err := gitstate.Find(root)
 	if errors.Is(err, gitstate.ErrNone) {
 		return c, nil
@@ -76,8 +55,8 @@ func (f *Files) Changes(ctx context.Context, root string) (Changes, error) {
 }
 
 // changesBelow are the changes with paths relative to a folder of the worktree.
-func (f *Files) changesBelow(root, below string, all []gitstate.Change) []Change {
-	list, hidden := []Change{}, f.hidden(root)
+func (f *Files) changesBelow(root, below string, all []gitstate.Change) []wire.ChangedFile {
+	list, hidden := []wire.ChangedFile{}, f.hidden(root)
 	for _, change := range all {
 		path := change.Path
 		if below != "." {
@@ -91,7 +70,7 @@ func (f *Files) changesBelow(root, below string, all []gitstate.Change) []Change
 			if !utf8.ValidString(path) {
 				path = strings.ToValidUTF8(path, "\uFFFD")
 			}
-			list = append(list, Change{path, change.Code})
+			list = append(list, wire.ChangedFile{Path: path, Code: change.Code})
 		}
 	}
 	return list

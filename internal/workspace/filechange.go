@@ -11,20 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // mostCompared bounds each side of a file's change, in bytes.
 const mostCompared = 2 << 20
-
-// FileChange is a file in the commit and as it is now.
-type FileChange struct {
-	// Before is its text in the commit, absent where the commit has no such file.
-	Before *string `json:"before,omitempty"`
-	// After is its present text, absent where there is no such file.
-	After *string `json:"after,omitempty"`
-	// Unknown says why the texts are not told; then both are absent.
-	Unknown string `json:"unknown,omitempty"`
-}
 
 // errUntold is a reason for which a file's change is not told.
 type errUntold string
@@ -40,34 +31,34 @@ const (
 // Change reads a file in the commit and as it is now. The path is relative to root.
 // ErrNotFound says that it is on neither side, or that there is nothing to be shown at
 // the path on one of them.
-func (f *Files) Change(ctx context.Context, root, path string) (FileChange, error) {
+func (f *Files) Change(ctx context.Context, root, path string) (wire.FileChange, error) {
 	rel, err := local(path)
 	if err != nil {
-		return FileChange{}, err
+		return wire.FileChange{}, err
 	}
 	if rel == "." || f.hidden(root)(rel) {
-		return FileChange{}, notFound(path, errors.New("it is private, or the folder itself"))
+		return wire.FileChange{}, notFound(path, errors.New("it is private, or the folder itself"))
 	}
 	folder, err := f.open(root, "") // refuses a link in its place
 	if err != nil {
-		return FileChange{}, err
+		return wire.FileChange{}, err
 	}
 	folder.Close()
 	after, err := f.present(root, rel)
 	untold := errUntold("")
 	if err != nil && !errors.As(err, &untold) {
-		return FileChange{}, err
+		return wire.FileChange{}, err
 	}
 	before, err := f.committed(ctx, root, rel)
 	switch {
 	case errors.As(err, &untold) || untold != "":
-		return FileChange{Unknown: string(untold)}, nil
+		return wire.FileChange{Unknown: string(untold)}, nil
 	case err != nil:
-		return FileChange{}, err
+		return wire.FileChange{}, err
 	case before == nil && after == nil:
-		return FileChange{}, notFound(path, errors.New("it is not in the commit either"))
+		return wire.FileChange{}, notFound(path, errors.New("it is not in the commit either"))
 	}
-	return FileChange{Before: before, After: after}, nil
+	return wire.FileChange{Before: before, After: after}, nil
 }
 
 // present is the present text of a file; nil where there is none. A link is no file,

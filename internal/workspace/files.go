@@ -14,6 +14,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // ErrNotFound says that there is nothing to be shown at a path: it does not exist,
@@ -44,30 +45,9 @@ func New(git *gitstate.Git, own []string) *Files {
 	return &Files{git: git, own: own, names: newNames()}
 }
 
-// Kind is the kind of an entry.
-type Kind string
-
-// The kinds of entries. A link is shown as such and opened only if it leads to
-// something within the folder.
-const (
-	KindFolder Kind = "folder"
-	KindFile   Kind = "file"
-	KindLink   Kind = "link"
-	KindOther  Kind = "other"
-)
-
-// Entry is one name in a folder.
-type Entry struct {
-	Name string `json:"name"`
-	Kind Kind   `json:"kind"`
-	Size int64  `json:"size"`
-	// Unreadable says that the name is no UTF-8, which JSON cannot carry.
-	Unreadable bool `json:"unreadable,omitempty"`
-}
-
 // Listing is a folder's entries: folders first, then by name.
 type Listing struct {
-	Entries []Entry
+	Entries []wire.FileEntry
 	// LeftOut is how many more there are.
 	LeftOut int
 }
@@ -83,7 +63,7 @@ func (f *Files) List(root, path string) (Listing, error) {
 	if err != nil {
 		return Listing{}, notFound(path, err)
 	}
-	list := Listing{Entries: []Entry{}, LeftOut: left}
+	list := Listing{Entries: []wire.FileEntry{}, LeftOut: left}
 	own := f.own.Infos()
 	for _, e := range found {
 		info, err := e.Info()
@@ -131,18 +111,18 @@ func isOne(info fs.FileInfo, of []os.FileInfo) bool {
 	return slices.ContainsFunc(of, func(other os.FileInfo) bool { return os.SameFile(info, other) })
 }
 
-func entryOf(info fs.FileInfo) Entry {
-	e := Entry{Name: info.Name(), Kind: KindOther}
+func entryOf(info fs.FileInfo) wire.FileEntry {
+	e := wire.FileEntry{Name: info.Name(), Kind: wire.KindOther}
 	if !utf8.ValidString(e.Name) {
 		e.Name, e.Unreadable = strings.ToValidUTF8(e.Name, "\uFFFD"), true
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		e.Kind = KindFolder
+		e.Kind = wire.KindFolder
 	case mode.IsRegular():
-		e.Kind, e.Size = KindFile, info.Size()
+		e.Kind, e.Size = wire.KindFile, info.Size()
 	case mode&fs.ModeSymlink != 0:
-		e.Kind = KindLink
+		e.Kind = wire.KindLink
 	}
 	return e
 }

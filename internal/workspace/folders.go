@@ -9,49 +9,31 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // mostFolders bounds the folders that are shown of one folder.
 const mostFolders = 500
 
-// Folder is a folder in which a session may run.
-type Folder struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-	// Branch is the branch of the repository that the folder is a worktree of.
-	Branch string `json:"branch,omitempty"`
-	// Repository says that the folder is a repository's worktree.
-	Repository bool `json:"repository"`
-}
-
-// FolderContent is a folder below one of the roots.
-type FolderContent struct {
-	Folder
-	// Parent is empty for a root.
-	Parent  string   `json:"parent,omitempty"`
-	Folders []Folder `json:"folders"`
-	LeftOut int      `json:"left_out,omitempty"`
-}
-
 // Folders lists the folders in path, which is absolute and in one of the roots.
 // Hidden folders and links are left out.
-func (f *Files) Folders(roots []string, path string) (FolderContent, error) {
+func (f *Files) Folders(roots []string, path string) (wire.FolderContent, error) {
 	root, rel, err := below(roots, path)
 	if err != nil {
-		return FolderContent{}, err
+		return wire.FolderContent{}, err
 	}
 	list, err := f.List(root, rel)
 	if err != nil {
-		return FolderContent{}, err
+		return wire.FolderContent{}, err
 	}
 	at := filepath.Join(root, rel)
-	place := FolderContent{Folder: folder(at), Folders: []Folder{}, LeftOut: list.LeftOut}
+	place := wire.FolderContent{Folder: folder(at), Folders: []wire.Folder{}, LeftOut: list.LeftOut}
 	if _, _, err := below(roots, filepath.Dir(at)); err == nil && at != filepath.Dir(at) {
 		place.Parent = filepath.Dir(at)
 	}
 	for _, e := range list.Entries {
 		switch {
-		case e.Kind != KindFolder || e.Unreadable || strings.HasPrefix(e.Name, "."):
+		case e.Kind != wire.KindFolder || e.Unreadable || strings.HasPrefix(e.Name, "."):
 		case len(place.Folders) == mostFolders:
 			place.LeftOut++
 		default:
@@ -62,38 +44,38 @@ func (f *Files) Folders(roots []string, path string) (FolderContent, error) {
 }
 
 // MakeFolder makes the folder at path. Its parent must exist.
-func (f *Files) MakeFolder(roots []string, path string) (Folder, error) {
+func (f *Files) MakeFolder(roots []string, path string) (wire.Folder, error) {
 	parent, name := filepath.Split(filepath.Clean(path))
 	if name == "" || strings.HasPrefix(name, ".") {
-		return Folder{}, notFound(path, errors.New("its name begins with a dot or is empty"))
+		return wire.Folder{}, notFound(path, errors.New("its name begins with a dot or is empty"))
 	}
 	root, rel, err := below(roots, parent)
 	if err != nil {
-		return Folder{}, err
+		return wire.Folder{}, err
 	}
 	opened, err := f.open(root, rel)
 	if err != nil {
-		return Folder{}, err
+		return wire.Folder{}, err
 	}
 	defer opened.Close()
 	base, err := openFolder(root)
 	if err != nil {
-		return Folder{}, notFound(root, err)
+		return wire.Folder{}, notFound(root, err)
 	}
 	defer base.Close()
 	switch err := base.Mkdir(filepath.Join(rel, name), 0o777); {
 	case errors.Is(err, fs.ErrExist):
-		return Folder{}, fmt.Errorf("make folder %s: %w", path, ErrExists)
+		return wire.Folder{}, fmt.Errorf("make folder %s: %w", path, ErrExists)
 	case errors.Is(err, fs.ErrPermission):
-		return Folder{}, notFound(path, err)
+		return wire.Folder{}, notFound(path, err)
 	case err != nil:
-		return Folder{}, fmt.Errorf("make folder: %w", err)
+		return wire.Folder{}, fmt.Errorf("make folder: %w", err)
 	}
 	return folder(filepath.Join(root, rel, name)), nil
 }
 
-func folder(path string) Folder {
-	found := Folder{Name: filepath.Base(path), Path: path}
+func folder(path string) wire.Folder {
+	found := wire.Folder{Name: filepath.Base(path), Path: path}
 	if _, err := os.Lstat(filepath.Join(path, ".git")); err != nil {
 		return found
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/workspace"
+	"github.com/abidehub/abide/server/wire"
 )
 
 func put(t *testing.T, parts ...string) string {
@@ -121,7 +122,7 @@ func TestNoChangeIsToldOfAPrivateFileNorThroughALinkInTheFoldersPlace(t *testing
 	cancel()
 	change, err := f.Change(late, root, "a.txt")
 	require.NoError(t, err)
-	require.Equal(t, workspace.FileChange{Unknown: "git took too long"}, change)
+	require.Equal(t, wire.FileChange{Unknown: "git took too long"}, change)
 
 	require.NoError(t, os.Rename(root, root+"-aside"))
 	require.NoError(t, os.Symlink(root+"-aside", root))
@@ -284,7 +285,7 @@ func TestChangesOfARepositoryWithThousandsOfThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, c.Files, 1000)
 	require.Equal(t, 4000, c.LeftOut)
-	require.Equal(t, workspace.Change{Path: "sub/f00000", Code: "AD"}, c.Files[0])
+	require.Equal(t, wire.ChangedFile{Path: "sub/f00000", Code: "AD"}, c.Files[0])
 	require.Equal(t, "feature", c.Branch)
 	require.Equal(t, "https://github.com/ann/pot/compare/feature?expand=1", c.NewPullRequest)
 	c, err = f.Changes(t.Context(), filepath.Join(root, "sub"))
@@ -325,7 +326,7 @@ func TestARepositoryThatLeadsElsewhereSaysThatItCannotBeRead(t *testing.T) {
 		require.Equal(t, "the repository cannot be read", c.Unknown, name)
 		change, err := f.Change(t.Context(), root, "a")
 		require.NoError(t, err)
-		require.Equal(t, workspace.FileChange{Unknown: "the repository cannot be read"}, change, name)
+		require.Equal(t, wire.FileChange{Unknown: "the repository cannot be read"}, change, name)
 	}
 }
 
@@ -342,7 +343,7 @@ func TestFoldersAreThoseSessionsMayRunIn(t *testing.T) {
 	place, err := f.Folders(roots, root)
 	require.NoError(t, err)
 	require.Empty(t, place.Parent)
-	require.Equal(t, []workspace.Folder{{Name: "one", Path: filepath.Join(root, "one"), Branch: "trunk", Repository: true}}, place.Folders)
+	require.Equal(t, []wire.Folder{{Name: "one", Path: filepath.Join(root, "one"), Branch: "trunk", Repository: true}}, place.Folders)
 	place, err = f.Folders(roots, filepath.Join(root, "one"))
 	require.NoError(t, err)
 	require.Equal(t, root, place.Parent)

@@ -10,6 +10,10 @@ func Bodies() []any {
 		Queue{}, QueueItem{}, QueuePatch{},
 		Offer{}, Resume{}, Resumed{}, Dismiss{},
 		Device{}, Devices{}, DevicePatch{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
-		Refused{},
+		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, ExportPreview{},
+		Rule{}, Rules{}, NewRule{},
+		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, FileChange{},
+		PushState{}, NewSubscription{}, NotifyChoice{}, Made{}, Channels{},
+		Health{}, Ready{}, AuditPage{}, FoundPage{}, Refused{},
 	}
 }

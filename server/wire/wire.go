@@ -1,4 +1,5 @@
-// Package wire defines the frames that a client and the server exchange.
+// Package wire defines the frames and the HTTP bodies that a client and the server
+// exchange.
 //
 // A frame is one JSON object in one WebSocket text message, identified by its
 // "type". Fields are only ever added, and unknown types and fields are ignored, so

@@ -96,6 +96,11 @@ const (
 	MarkInterruption MarkKind = "interruption"
 )
 
+// Values lists the set.
+func (MarkKind) Values() []string {
+	return []string{"prompt", "edit", "command", "question", "error", "interruption"}
+}
+
 // Mark is an event worth going to.
 type Mark struct {
 	Seq   event.Seq `json:"seq"`

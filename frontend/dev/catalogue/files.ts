@@ -1,9 +1,11 @@
 // The files of a session's workspace, and the folder browser of a new session.
-import type { Changes, Difference, FileRead, Files, FolderContent, Listing } from '../../src/state/files'
+import type { Changes, FileChange, FileList, FolderContent } from '../../src/wire/gen'
+import type { FileRead, Files } from '../../src/state/files'
 import { opened, path } from './frames'
 import type { State } from './state'
 
-const root: Listing = {
+const root: FileList = {
+  path: '',
   entries: [
     { name: 'cmd', kind: 'folder', size: 0 },
     { name: 'docs', kind: 'folder', size: 0 },
@@ -22,7 +24,7 @@ const root: Listing = {
   ],
   left_out: 4_990,
 }
-const inner: Listing = { entries: [{ name: 'main.go', kind: 'file', size: 812 }], left_out: 0 }
+const inner: FileList = { path: 'cmd', entries: [{ name: 'main.go', kind: 'file', size: 812 }], left_out: 0 }
 
 const changes: Changes = {
   repository: true,
@@ -47,7 +49,7 @@ func Wait(n int) time.Duration {
 	return min(most, base<<n) // a line that is a good deal longer than the screen of any phone is wide
 }
 `
-const edited: Difference = {
+const edited: FileChange = {
   before: code.replace('min(most, base<<n)', 'base << n').replace('// Wait returns', '// wait tells'),
   after: code,
 }
@@ -122,7 +124,7 @@ export const workspace: State[] = [
   files(', changes unknown', {
     changes: async () => ({ repository: true, files: [], unknown: 'git is not installed' }),
   }),
-  files(', empty', { list: async () => ({ entries: [], left_out: 0 }) }),
+  files(', empty', { list: async () => ({ path: '', entries: [] }) }),
   files(', loading', { list: () => new Promise(() => {}) }),
   files(', failed', { list: unreachable, changes: unreachable }),
   file('code', 'pause.go', bytes(code)),

@@ -1,6 +1,6 @@
 // The list of sessions with its search, and the palette, the new session dialog, the keys and the pairing screen.
-import type { Files, FolderContent } from '../../src/state/files'
-import type { FoundPage, Hit } from '../../src/state/search'
+import type { FolderContent, FoundPage, Hit } from '../../src/wire/gen'
+import type { Files } from '../../src/state/files'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, list, opened, path, sessions, whole } from './frames'
 import type { State, Step } from './state'
@@ -28,6 +28,7 @@ const hits = [
 ]
 const found = (over: Partial<FoundPage> = {}): FoundPage => ({
   hits: [],
+  searched: 1_000_000,
   sessions: 30,
   sessions_left: 0,
   done: true,

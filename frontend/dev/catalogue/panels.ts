@@ -1,6 +1,5 @@
 // The dialogs over a session: rules, agent, and sending later.
-import type { Rule } from '../../src/state/rules'
-import type { Agent, AuthMethod, StateMessage } from '../../src/wire/gen'
+import type { Agent, AuthMethod, Rule, StateMessage } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { agent, held, path, prompting, turn, whole } from './frames'
 import type { State } from './state'

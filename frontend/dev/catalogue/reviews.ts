@@ -1,8 +1,8 @@
 // The review and the playback of a session.
-import { orderOf, type Overview, type TurnLine } from '../../src/state/overview'
+import { orderOf } from '../../src/state/overview'
 import { idleMs } from '../../src/state/player'
-import type { Comment, Reviews } from '../../src/state/reviews'
-import type { AbideEvent } from '../../src/wire/gen'
+import type { Reviews } from '../../src/state/reviews'
+import type { AbideEvent, Comment, Overview, TurnLine } from '../../src/wire/gen'
 import { loadedFrame } from '../../test/support/script'
 import { opened, path, turn, whole } from './frames'
 import { log } from './plain'
@@ -27,6 +27,18 @@ const turnLine = (events: readonly AbideEvent[]): TurnLine => ({
   tokens: 12_431,
 })
 
+/** What a turn without files or tools has. */
+const empty = {
+  prompt: '',
+  files: [],
+  added: 0,
+  removed: 0,
+  tools: 0,
+  commands: 0,
+  commands_failed: 0,
+  questions: 0,
+}
+
 const overview = (events: readonly AbideEvent[]): Overview => ({
   epoch: loadedFrame([]).epoch,
   min_seq: 1,
@@ -43,6 +55,7 @@ const overview = (events: readonly AbideEvent[]): Overview => ({
   turns: [
     turnLine(events),
     {
+      ...empty,
       turn: 2,
       seq: events.length - 1,
       end_seq: events.length - 1,
@@ -50,6 +63,7 @@ const overview = (events: readonly AbideEvent[]): Overview => ({
       interrupted: true,
     },
     {
+      ...empty,
       turn: 3,
       seq: events.length,
       end_seq: events.length,
@@ -107,7 +121,7 @@ export const again: State[] = [
     'review',
     ', no comments',
     [tab(3)],
-    hub(whole, { comments: async () => ({ version: 0, comments: null }) }),
+    hub(whole, { comments: async () => ({ version: 0, comments: [] }) }),
   ),
   screen('review', ', comments failed', [tab(3)], hub(whole, { comments: unreachable })),
   screen('review', ', search', [{ write: 'main.screen [role=search] input', words: 'retr' }, { wait: 400 }]),

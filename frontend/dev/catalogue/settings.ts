@@ -1,6 +1,5 @@
 // The settings: preferences of this device, paired devices, channels, and the hub.
-import type { Device } from '../../src/wire/gen'
-import type { Channel, Outcome } from '../../src/state/telling'
+import type { Channel, Delivery, Device } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'
 import type { State } from './state'
@@ -45,7 +44,9 @@ const adding = (name: string, link: () => Promise<unknown>) =>
     does: [{ press: '.add button' }],
   })
 
-const delivered = (over: Partial<Outcome>): Outcome => ({
+const delivered = (over: Partial<Delivery>): Delivery => ({
+  id: 'd1',
+  target: 'desk',
   kind: 'permission',
   at: ago(2),
   outcome: 'delivered',

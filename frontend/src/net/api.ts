@@ -6,15 +6,20 @@ import type {
   Device,
   Devices,
   EventsLoadedMessage,
+  FoundPage,
+  NewRule,
   NewSession,
   Offer,
-  Pair,
-  Paired,
+  Overview,
   PageProof,
   PageToken,
+  Pair,
+  Paired,
   Refusal as HubRefusal,
   Refused,
   Resume,
+  Rule,
+  Rules,
   SessionInfo,
   SessionPage,
   SessionPatch,
@@ -22,10 +27,7 @@ import type {
 } from '../wire/gen'
 import type { Choices } from '../state/intents'
 import type { Files } from '../state/files'
-import type { Overview } from '../state/overview'
 import type { Reviews } from '../state/reviews'
-import type { NewRule, Rule } from '../state/rules'
-import type { FoundPage } from '../state/search'
 import type { Refusal } from './machine'
 import type { PageKey } from './page'
 
@@ -278,7 +280,7 @@ export function hubAPI(page: PageKey) {
     },
 
     async rules(id: string): Promise<readonly Rule[]> {
-      return (await call<{ rules?: Rule[] }>('GET', `${session(id)}/rules`)).rules ?? []
+      return (await call<Rules>('GET', `${session(id)}/rules`)).rules
     },
 
     async addRule(id: string, rule: NewRule): Promise<void> {

@@ -1,4 +1,5 @@
-import type { Changes, Files, Listing } from '../state/files'
+import type { Completions } from '../wire/gen'
+import type { Files } from '../state/files'
 
 /** Asks the hub over HTTP. */
 type Call = <T>(method: string, path: string, body?: unknown, ended?: AbortSignal) => Promise<T>
@@ -15,17 +16,8 @@ export function filesAPI(call: Call, respond: Respond): Files {
   return {
     folders: (path) => call('GET', `/api/folders?path=${encodeURIComponent(path)}`),
     makeFolder: (path) => call('POST', '/api/folders', { path }),
-    list: async (id, path) => {
-      const list = await call<Partial<Listing>>(
-        'GET',
-        `${session(id)}/files?path=${encodeURIComponent(path)}`,
-      )
-      return { entries: list.entries ?? [], left_out: list.left_out ?? 0 }
-    },
-    changes: async (id) => {
-      const changes = await call<Changes>('GET', `${session(id)}/changes`)
-      return { ...changes, files: changes.files ?? [] }
-    },
+    list: (id, path) => call('GET', `${session(id)}/files?path=${encodeURIComponent(path)}`),
+    changes: (id) => call('GET', `${session(id)}/changes`),
     change: (id, path) => call('GET', `${session(id)}/change?path=${encodeURIComponent(path)}`),
     read: async (id, path) => {
       const response = await respond(`${session(id)}/file?path=${encodeURIComponent(path)}`, {
@@ -37,12 +29,12 @@ export function filesAPI(call: Call, respond: Respond): Files {
     },
     complete: async (id, typed, ended) =>
       (
-        await call<{ paths?: string[] }>(
+        await call<Completions>(
           'GET',
           `${session(id)}/complete?q=${encodeURIComponent(typed)}`,
           undefined,
           ended,
         )
-      ).paths ?? [],
+      ).paths,
   }
 }

@@ -1,5 +1,5 @@
-import type { Comment, CommentList, Fork, Part, Preview, Reviews } from '../state/reviews'
-import type { SessionInfo } from '../wire/gen'
+import type { Part, Reviews } from '../state/reviews'
+import type { Comment, CommentList, ExportPreview, NewFork, SessionInfo, SignedAddress } from '../wire/gen'
 
 type Call = <T>(
   method: string,
@@ -25,12 +25,12 @@ export function reviews(call: Call): Reviews {
       }),
     change: (id, comment, to) => call<Comment>('PATCH', one(id, comment), to),
     remove: (id, comment) => call('DELETE', one(id, comment)),
-    fork: (id, fork: Fork, key) =>
+    fork: (id, fork: NewFork, key) =>
       call<SessionInfo>('POST', `${session(id)}/fork`, fork, undefined, { 'Idempotency-Key': key }),
-    preview: (id, part) => call<Preview>('GET', `${session(id)}/export?redact=preview&${query(part)}`),
+    preview: (id, part) => call<ExportPreview>('GET', `${session(id)}/export?redact=preview&${query(part)}`),
     // The browser fetches it by itself, and writes it to the disk.
     async exportAddress(id, format, redact, part) {
-      const { address } = await call<{ address: string }>('POST', `${session(id)}/export/address`)
+      const { address } = await call<SignedAddress>('POST', `${session(id)}/export/address`)
       return `${address}&${query({ ...part, format, redact: redact.join(',') })}`
     },
   }

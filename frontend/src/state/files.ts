@@ -1,53 +1,4 @@
-/** A folder in which a session may run. */
-export interface Folder {
-  name: string
-  path: string
-  /** Whether it is a git repository's worktree, and on which branch. */
-  repository: boolean
-  branch?: string
-}
-
-/** A folder and the folders in it. */
-export interface FolderContent extends Folder {
-  /** Empty for the topmost one that may be shown. */
-  parent?: string
-  folders: readonly Folder[]
-  left_out?: number
-}
-
-/** One name in a folder of a workspace. */
-export interface FileEntry {
-  name: string
-  kind: 'folder' | 'file' | 'link' | 'other'
-  size: number
-  /** The name is no UTF-8, which JSON cannot carry. */
-  unreadable?: boolean
-}
-
-export interface Listing {
-  entries: readonly FileEntry[]
-  left_out: number
-}
-
-/** A workspace's files that differ from the commit; code is git's two letters. */
-export interface Changes {
-  repository: boolean
-  branch?: string
-  files: readonly { path: string; code: string }[]
-  left_out?: number
-  /** Why changed files are not told. */
-  unknown?: string
-  new_pull_request?: string
-}
-
-/** A file's text in the commit and its present one; a side without the file is absent. */
-export interface Difference {
-  before?: string
-  after?: string
-  /** Why the texts are not told. */
-  unknown?: string
-}
-
+import type { Changes, FileChange, FileList, Folder, FolderContent } from '../wire/gen'
 /** A file's beginning, of at most 2 MiB, and how many bytes all of it has. */
 export interface FileRead {
   blob: Blob
@@ -60,9 +11,9 @@ export interface Files {
   folders(path: string): Promise<FolderContent>
   makeFolder(path: string): Promise<Folder>
   /** A folder of a session's workspace by its path in there; '' is the workspace. */
-  list(sessionId: string, path: string): Promise<Listing>
+  list(sessionId: string, path: string): Promise<FileList>
   changes(sessionId: string): Promise<Changes>
-  change(sessionId: string, path: string): Promise<Difference>
+  change(sessionId: string, path: string): Promise<FileChange>
   read(sessionId: string, path: string): Promise<FileRead>
   /** Paths of a session's workspace that match the typed text, the best first. */
   complete(sessionId: string, typed: string, ended: AbortSignal): Promise<readonly string[]>

@@ -2,19 +2,20 @@ import type {
   AgentChoice,
   Device,
   EventsLoadedMessage,
+  FoundPage,
+  NewRule,
   NewSession,
   Offer,
+  Overview,
   Resume,
+  Rule,
   RuleScope,
   Seq,
   SessionInfo,
 } from '../wire/gen'
 import type { Files } from './files'
 import type { OutboxFile } from './outboxitem'
-import type { Overview } from './overview'
 import type { Reviews } from './reviews'
-import type { FoundPage } from './search'
-import type { NewRule, Rule } from './rules'
 
 /** The agents and folders for a new session. */
 export interface Choices {

@@ -1,7 +1,7 @@
-import type { AbideEvent, Seq } from '../wire/gen'
+import type { AbideEvent, Overview, Seq } from '../wire/gen'
 import { after, emptyFeed, type Feed } from './feed'
 import { carried, momentOf, type Moment } from './moment'
-import { lastAtMost, type Overview } from './overview'
+import { lastAtMost } from './overview'
 import { Pages, pageSeqs } from './pages'
 
 /** The longest that a gap between two events takes when it is played, in ms. */

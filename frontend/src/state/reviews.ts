@@ -1,21 +1,4 @@
-import type { Seq, SessionInfo } from '../wire/gen'
-
-/** A review comment on the events from one seq to another. */
-export interface Comment {
-  readonly comment_id: string
-  readonly from_seq: Seq
-  readonly to_seq: Seq
-  readonly text: string
-  readonly by: string
-  readonly at: string
-  readonly resolved: boolean
-  readonly edited_at?: string
-}
-
-export interface CommentList {
-  readonly version: number
-  readonly comments: readonly Comment[] | null
-}
+import type { Comment, CommentList, ExportPreview, NewFork, Seq, SessionInfo } from '../wire/gen'
 
 export const formats = ['html', 'markdown', 'zip', 'jsonl'] as const
 export type Format = (typeof formats)[number]
@@ -23,22 +6,10 @@ export type Format = (typeof formats)[number]
 export const redactions = ['secrets', 'paths', 'images', 'thoughts', 'outputs'] as const
 export type Redaction = (typeof redactions)[number]
 
-/** The parts that an export would leave out. */
-export type Preview = Readonly<Record<Redaction | 'events', number>>
-
 /** The events from one seq to another; all of them without. */
 export interface Part {
   readonly from?: Seq
   readonly to?: Seq
-}
-
-/** Where a new session goes on from an event: the session's own folder and agent unless others are named. */
-export interface Fork {
-  readonly seq: Seq
-  readonly workspace?: string
-  /** A new folder, which becomes a git worktree. */
-  readonly worktree?: string
-  readonly agent?: string
 }
 
 /** The requests of a review to the hub. The text of an error is for the person. */
@@ -53,8 +24,8 @@ export interface Reviews {
   ): Promise<Comment>
   remove(sessionId: string, commentId: string): Promise<void>
   /** Sent again with the same key it makes no second session. */
-  fork(sessionId: string, fork: Fork, key: string): Promise<SessionInfo>
-  preview(sessionId: string, part: Part): Promise<Preview>
+  fork(sessionId: string, fork: NewFork, key: string): Promise<SessionInfo>
+  preview(sessionId: string, part: Part): Promise<ExportPreview>
   /** Where a browser downloads the export from, for some minutes. */
   exportAddress(sessionId: string, format: Format, redact: readonly Redaction[], part: Part): Promise<string>
 }

@@ -1,28 +1,4 @@
-import type { EventType, Seq } from '../wire/gen'
-
-/** One place of a text in a session. */
-export interface Hit {
-  session_id: string
-  name: string
-  /** Of the event in which the match begins. */
-  seq: Seq
-  type: EventType | (string & {})
-  time: string
-  snippet: string
-  /** The matches in the snippet: from and to, in UTF-16 units. */
-  ranges?: readonly (readonly [number, number])[]
-}
-
-/** The result of one call of a search. */
-export interface FoundPage {
-  hits: readonly Hit[]
-  next_cursor?: string
-  sessions: number
-  sessions_left: number
-  /** Sessions with files that could not be read, or only in part. */
-  skipped?: readonly string[]
-  done: boolean
-}
+import type { Hit } from '../wire/gen'
 
 /** Hits of one session that follow each other. */
 export interface HitGroup {

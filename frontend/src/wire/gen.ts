@@ -1093,6 +1093,360 @@ export interface SignedAddress {
   expires_at: string
 }
 
+export interface Comment {
+  comment_id: string
+  from_seq: Seq
+  to_seq: Seq
+  text: string
+  by: string
+  by_id?: string
+  at: string
+  resolved: boolean
+  edited_at?: string
+}
+
+export interface CommentList {
+  version: number
+  comments: Comment[]
+}
+
+export interface NewComment {
+  from_seq: Seq
+  to_seq?: Seq
+  text: string
+}
+
+export interface CommentPatch {
+  text?: string
+  resolved?: boolean
+}
+
+export interface ByTime {
+  bucket_ms: number
+  events: number[]
+}
+
+export interface ByEvent {
+  bucket_events: number
+  at_ms: number[]
+  played_ms: number[]
+}
+
+export type MarkKind = 'prompt' | 'edit' | 'command' | 'question' | 'error' | 'interruption'
+
+export interface Mark {
+  seq: Seq
+  kind: MarkKind
+  turn?: number
+  label?: string
+}
+
+export interface ChangedLines {
+  path: string
+  added: number
+  removed: number
+}
+
+export interface TurnLine {
+  turn: number
+  seq: Seq
+  end_seq?: Seq
+  at: string
+  ms?: number
+  prompt: string
+  actor?: string
+  stop_reason?: StopReason
+  interrupted?: boolean
+  error?: string
+  files: ChangedLines[]
+  files_left_out?: number
+  added: number
+  removed: number
+  tools: number
+  commands: number
+  commands_failed: number
+  questions: number
+  tokens?: number
+}
+
+export interface Overview {
+  epoch: string
+  min_seq: Seq
+  at_seq: Seq
+  from: string
+  to: string
+  time: ByTime
+  order: ByEvent
+  marks: Mark[]
+  marks_left_out?: number
+  turns: TurnLine[]
+  turns_left_out?: number
+}
+
+export interface ExportPlace {
+  seq: Seq
+  what: string
+  count: number
+}
+
+export interface ExportPreview {
+  events: number
+  secrets: number
+  paths: number
+  images: number
+  thoughts: number
+  outputs: number
+  places: ExportPlace[]
+}
+
+export type RuleEffect = 'allow' | 'reject'
+
+export interface Rule {
+  id: string
+  scope: RuleScope
+  effect: RuleEffect
+  agent?: string
+  kind?: ToolKind
+  subject?: string
+  title?: string
+  agent_told?: boolean
+  created_by: string
+  created_by_id?: string
+  created_at: string
+  suspended?: boolean
+}
+
+export interface Rules {
+  rules: Rule[]
+}
+
+export interface NewRule {
+  scope: RuleScope
+  effect: RuleEffect
+  kind?: ToolKind
+  subject?: string
+  permission_id?: string
+  title?: string
+}
+
+export interface Folder {
+  name: string
+  path: string
+  branch?: string
+  repository: boolean
+}
+
+export interface FolderContent {
+  name: string
+  path: string
+  branch?: string
+  repository: boolean
+  parent?: string
+  folders: Folder[]
+  left_out?: number
+}
+
+export interface NewFolder {
+  path: string
+}
+
+export interface FolderPlace {
+  path: string
+  shown: string
+  allowed: boolean
+  may_allow?: boolean
+  why?: string
+}
+
+export type FileKind = 'folder' | 'file' | 'link' | 'other'
+
+export interface FileEntry {
+  name: string
+  kind: FileKind
+  size: number
+  unreadable?: boolean
+}
+
+export interface FileList {
+  path: string
+  entries: FileEntry[]
+  left_out?: number
+}
+
+export interface Completions {
+  paths: string[]
+}
+
+export interface ChangedFile {
+  path: string
+  code: string
+}
+
+export interface Changes {
+  repository: boolean
+  branch?: string
+  commit?: string
+  files: ChangedFile[]
+  left_out?: number
+  unknown?: string
+  new_pull_request?: string
+}
+
+export interface FileChange {
+  before?: string
+  after?: string
+  unknown?: string
+}
+
+export type NotifyKind = 'permission' | 'form' | 'turn_over' | 'failed' | 'interrupted' | 'withdrawn' | 'test'
+
+export interface QuietHours {
+  from: string
+  to: string
+  zone?: string
+}
+
+export interface Delivery {
+  id: string
+  target: string
+  kind: NotifyKind
+  session_id?: string
+  at: string
+  attempts: number
+  outcome: string
+  detail?: string
+}
+
+export interface Subscription {
+  id: string
+  created_at: string
+  events: NotifyKind[]
+  muted?: string[]
+  quiet?: QuietHours
+  outcomes: Delivery[]
+}
+
+export interface PushState {
+  public_key: string
+  subscriptions: Subscription[]
+}
+
+export interface PushKeys {
+  p256dh: string
+  auth: string
+}
+
+export interface NewSubscription {
+  endpoint: string
+  keys: PushKeys
+  events: NotifyKind[]
+  muted?: string[]
+  quiet?: QuietHours
+}
+
+export interface NotifyChoice {
+  events: NotifyKind[]
+  muted?: string[]
+  quiet?: QuietHours
+}
+
+export interface Made {
+  id: string
+}
+
+export interface Channel {
+  name: string
+  type: string
+  host: string
+  events: NotifyKind[]
+  muted?: string[]
+  quiet?: QuietHours
+  outcomes: Delivery[]
+}
+
+export interface Channels {
+  channels: Channel[]
+}
+
+export interface NotifyCounts {
+  sent: number
+  delivered: number
+  failed: number
+  withdrawn: number
+}
+
+export interface ResumeCounts {
+  interrupted: Record<string, number>
+  resumed: Record<string, Record<string, number>>
+  dismissed: number
+  superseded: number
+  failed: number
+  median_ms: number
+}
+
+export type ProblemKind = 'unreadable' | 'damaged' | 'frozen' | 'blocked'
+
+export interface SessionProblem {
+  session_id: string
+  kind: ProblemKind
+  what: string
+  do: string
+}
+
+export interface Health {
+  status: string
+  protocol: number
+  version: string
+  hub_id: string
+  scope: string
+  time: string
+  uptime_ms: number
+  clients: number
+  ignored_messages: number
+  notifications: NotifyCounts
+  interruptions: ResumeCounts
+  sessions: SessionProblem[]
+}
+
+export interface Ready {
+  ready: boolean
+}
+
+export interface AuditRecord {
+  seq: number
+  time: string
+  verb: string
+  by?: string
+  by_id?: string
+  peer?: string
+  session_id?: string
+  detail?: string
+}
+
+export interface AuditPage {
+  records: AuditRecord[]
+}
+
+export interface Hit {
+  session_id: string
+  name: string
+  seq: Seq
+  type: string
+  time: string
+  snippet: string
+  ranges?: [number, number][]
+}
+
+export interface FoundPage {
+  hits: Hit[]
+  next_cursor?: string
+  searched: number
+  sessions: number
+  sessions_left: number
+  skipped?: string[]
+  done: boolean
+}
+
 export interface Refusal {
   code: Code
   message: string

@@ -15,6 +15,8 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/playback"
 )
 
 // Generate returns the TypeScript source for every event payload, frame and body.
@@ -47,6 +49,11 @@ func Generate() ([]byte, error) {
 	if err := g.messages("ServerMessage", wire.ServerMessages()); err != nil {
 		return nil, err
 	}
+	// Their names in Go say less without the name of their package.
+	g.names[reflect.TypeFor[playback.Turn]()] = "TurnLine"
+	g.names[reflect.TypeFor[playback.File]()] = "ChangedLines"
+	g.names[reflect.TypeFor[export.Found]()] = "ExportPreview"
+	g.names[reflect.TypeFor[export.Place]()] = "ExportPlace"
 	for _, body := range wire.Bodies() {
 		if _, err := g.name(reflect.TypeOf(body)); err != nil {
 			return nil, err
@@ -102,6 +109,11 @@ func (g *generator) object(t reflect.Type, discriminator string) error {
 	g.emitted = append(g.emitted, t)
 	if g.names[t] == "" {
 		g.names[t] = t.Name()
+	}
+	for other, name := range g.names {
+		if other != t && name == g.names[t] {
+			return fmt.Errorf("%s and %s are both called %s", t, other, name)
+		}
 	}
 	var body strings.Builder
 	if discriminator != "" {
@@ -161,6 +173,9 @@ func (g *generator) name(t reflect.Type) (string, error) {
 		return "unknown", nil
 	case reflect.Pointer:
 		return g.name(t.Elem())
+	case reflect.Array:
+		elem, err := g.name(t.Elem())
+		return "[" + strings.Repeat(elem+", ", t.Len()-1) + elem + "]", err
 	case reflect.Slice:
 		elem, err := g.name(t.Elem())
 		return elem + "[]", err

@@ -1,5 +1,5 @@
+import type { Hit } from '../../wire/gen'
 import type { Intents } from '../../state/intents'
-import type { Hit } from '../../state/search'
 
 /** How long a person pauses before the typed text is searched for. */
 export const debounceMs = 250

@@ -1,10 +1,10 @@
 import { untrack } from 'svelte'
 import { emptyFeed, type Feed } from '../../state/feed'
 import type { Moment } from '../../state/moment'
-import { turnAt, type Overview } from '../../state/overview'
+import { turnAt } from '../../state/overview'
 import { Pages } from '../../state/pages'
 import { idleMs, Player, type Offset } from '../../state/player'
-import type { AbideEvent, Seq } from '../../wire/gen'
+import type { AbideEvent, Overview, Seq } from '../../wire/gen'
 import type { Screens } from '../app.svelte'
 
 export const speeds = [0.5, 1, 2, 4, 8, 16] as const

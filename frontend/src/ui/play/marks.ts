@@ -1,6 +1,6 @@
-import { aboutWhen, type Mark, type MarkKind, type Overview } from '../../state/overview'
+import { aboutWhen } from '../../state/overview'
 import { own } from '../../state/own'
-import type { Seq } from '../../wire/gen'
+import type { Mark, MarkKind, Overview, Seq } from '../../wire/gen'
 
 /** The counts along the timeline. */
 export type Along = 'event' | 'time'

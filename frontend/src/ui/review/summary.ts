@@ -1,4 +1,4 @@
-import type { TurnLine } from '../../state/overview'
+import type { TurnLine } from '../../wire/gen'
 import { duration, short } from '../../text/time'
 import { counted } from '../../text/counted'
 

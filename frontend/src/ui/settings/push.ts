@@ -1,5 +1,5 @@
+import type { Made, NotifyChoice, PushState, Subscription } from '../../wire/gen'
 import type { Intents } from '../../state/intents'
-import type { Choice, Told } from '../../state/telling'
 
 const path = '/api/push'
 const key = 'abide.push'
@@ -25,7 +25,7 @@ export function hindrance(): string {
 }
 
 /** This browser's choice of notifications; null while it is told nothing. */
-export async function telling(hub: Intents): Promise<Told | null> {
+export async function telling(hub: Intents): Promise<Subscription | null> {
   const subscription = await (await registered(false))?.pushManager.getSubscription()
   if (!subscription) return null
   const told = await stored(hub)
@@ -37,14 +37,18 @@ export async function telling(hub: Intents): Promise<Told | null> {
   return stored(hub)
 }
 
-async function stored(hub: Intents): Promise<Told | null> {
-  const { subscriptions } = await hub.ask<{ subscriptions: Told[] }>('GET', path)
+async function stored(hub: Intents): Promise<Subscription | null> {
+  const { subscriptions } = await hub.ask<PushState>('GET', path)
   return subscriptions.find(({ id }) => id === localStorage.getItem(key)) ?? null
 }
 
-async function enter(hub: Intents, subscription: PushSubscription, choice: Partial<Choice>): Promise<void> {
+async function enter(
+  hub: Intents,
+  subscription: PushSubscription,
+  choice: Partial<NotifyChoice>,
+): Promise<void> {
   const json = subscription.toJSON()
-  const { id } = await hub.ask<{ id: string }>('POST', `${path}/subscriptions`, { ...json, ...choice })
+  const { id } = await hub.ask<Made>('POST', `${path}/subscriptions`, { ...json, ...choice })
   localStorage.setItem(key, id)
   localStorage.setItem(endpointKey, json.endpoint ?? '')
 }
@@ -53,10 +57,10 @@ async function enter(hub: Intents, subscription: PushSubscription, choice: Parti
  * Has this browser notified of the chosen events; asks the person first where the browser wants
  * that.
  */
-export async function tell(hub: Intents, choice: Partial<Choice>): Promise<void> {
+export async function tell(hub: Intents, choice: Partial<NotifyChoice>): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted')
     throw new Error(hindrance() || t`The browser was not allowed to show notifications.`)
-  const { public_key } = await hub.ask<{ public_key: string }>('GET', path)
+  const { public_key } = await hub.ask<PushState>('GET', path)
   await enter(hub, await subscribe((await registered(true))!, bytes(public_key)), choice)
 }
 

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Health is the hub's health. A response also means that the credential is valid.
+type Health struct {
+	Status   string    `json:"status"`
+	Protocol int       `json:"protocol"`
+	Version  string    `json:"version"`
+	HubID    string    `json:"hub_id"`
+	Scope    string    `json:"scope"`
+	Time     time.Time `json:"time"`
+	UptimeMS int64     `json:"uptime_ms"`
+	// Clients counts open sockets and event streams.
+	Clients int `json:"clients"`
+	// IgnoredMessages counts messages of types this hub does not know.
+	IgnoredMessages int64        `json:"ignored_messages"`
+	Notifications   NotifyCounts `json:"notifications"`
+	// Interruptions counts interrupted turns since the hub started.
+	Interruptions ResumeCounts `json:"interruptions"`
+	// Sessions are those with a problem that the credential may read, newest first.
+	Sessions []SessionProblem `json:"sessions"`
+}
+
+// ResumeCounts counts interrupted turns and their outcomes since the hub started.
+type ResumeCounts struct {
+	Interrupted map[event.TurnPhase]int `json:"interrupted"`
+	// Resumed counts by phase, then by way.
+	Resumed    map[event.TurnPhase]map[event.ResumeWay]int `json:"resumed"`
+	Dismissed  int                                         `json:"dismissed"`
+	Superseded int                                         `json:"superseded"`
+	// Failed counts resumed turns that were interrupted again.
+	Failed int `json:"failed"`
+	// MedianMS is the median time from an interruption to its resume, of the last
+	// thousand; 0 if there was none.
+	MedianMS int64 `json:"median_ms"`
+}
+
+// ProblemKind is what is wrong with a session.
+type ProblemKind string
+
+// Values lists the set.
+func (ProblemKind) Values() []string { return []string{"unreadable", "damaged", "frozen", "blocked"} }
+
+// SessionProblem is the problem of one session.
+type SessionProblem struct {
+	SessionID string      `json:"session_id"`
+	Kind      ProblemKind `json:"kind"`
+	// The problem (What) and its remedy (Do).
+	What string `json:"what"`
+	Do   string `json:"do"`
+}
+
+// Ready only says whether the hub responds.
+type Ready struct {
+	Ready bool `json:"ready"`
+}
+
+// AuditPage is a page of the audit trail, oldest first, of at most 1,000 records.
+type AuditPage struct {
+	Records []AuditRecord `json:"records"`
+}
+
+// AuditRecord is one grant, answer, deletion or refusal.
+type AuditRecord struct {
+	Seq  int64     `json:"seq"`
+	Time time.Time `json:"time"`
+	// Verb is what was done, such as pairing_link or token_made.
+	Verb string `json:"verb"`
+	// By is the actor's name at that time, ByID the credential's id.
+	By   string `json:"by,omitempty"`
+	ByID string `json:"by_id,omitempty"`
+	// Peer is the address that the request came from.
+	Peer      string `json:"peer,omitempty"`
+	SessionID string `json:"session_id,omitempty"`
+	Detail    string `json:"detail,omitempty"`
+}
+
+// FoundPage is the result of one call of a search.
+type FoundPage struct {
+	Hits []Hit `json:"hits"`
+	// NextCursor continues where this call's time or limit ended.
+	NextCursor string `json:"next_cursor,omitempty"`
+	// Searched is the number of bytes of events that this call read.
+	Searched int64 `json:"searched"`
+	// Sessions is the number of sessions to search.
+	Sessions int `json:"sessions"`
+	// SessionsLeft is how many of them are not fully searched yet.
+	SessionsLeft int `json:"sessions_left"`
+	// Skipped are the sessions that this call could not read fully.
+	Skipped []string `json:"skipped,omitempty"`
+	// Done means that everything was searched.
+	Done bool `json:"done"`
+}
+
+// Hit is one place of a text in a session.
+type Hit struct {
+	SessionID string `json:"session_id"`
+	Name      string `json:"name"`
+	// Seq is the event in which the match begins.
+	Seq  event.Seq  `json:"seq"`
+	Type event.Type `json:"type"`
+	Time time.Time  `json:"time"`
+	// Snippet is the text around the match.
+	Snippet string `json:"snippet"`
+	// Ranges are the matches in Snippet: from and to, in UTF-16 code units as
+	// JavaScript counts.
+	Ranges [][2]int `json:"ranges,omitempty"`
+}
