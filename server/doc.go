@@ -54,6 +54,10 @@ func docRename() doc {
 	return doc{summary: "Give a device or a token another name, of at most 64 characters: lists show it, and what is done with it from now on.", in: wire.DevicePatch{}, out: wire.Device{}, status: 200}
 }
 
+func docSeen() doc {
+	return doc{summary: "The owner has seen the devices and tokens made until then: no device shows them as new any more.", in: wire.SeenDevices{}, status: 204}
+}
+
 func docRevoke() doc {
 	return doc{summary: "End a device's or a token's access. Its sockets are closed within a second.", status: 204}
 }

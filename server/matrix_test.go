@@ -54,7 +54,7 @@ func routeNeeds() map[string]need {
 		"POST " + one + "/record": manage, "POST " + one + "/record/end": manage,
 		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,
 		"POST " + one + "/authenticate": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
-		"GET /api/devices": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
+		"GET /api/devices": owner, "POST /api/devices/seen": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
 		"POST /api/pairings": owner,
 		"GET /api/agents":    owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner, "POST " + one + "/fork": owner,
 		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act, "GET " + one + "/change": act,

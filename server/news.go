@@ -47,11 +47,17 @@ func (s *Server) watchClients() {
 	tick := time.NewTicker(max(time.Millisecond, min(listPause, s.timing.Heartbeat/20, s.timing.Ping/4)))
 	defer tick.Stop()
 	var upgrades upgradeGarbage
+	granted := s.registry.Changed()
+	s.meetAll()
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case now := <-tick.C:
+			if rung(granted) {
+				granted = s.registry.Changed()
+				s.meetAll()
+			}
 			if upgrades.due(s.clients.everRun(), now) {
 				giveBack()
 			}

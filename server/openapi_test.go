@@ -186,6 +186,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"GET", "/api/ready", "", nil},
 		{"GET", "/api/health", "", nil},
 		{"GET", "/api/devices", "", nil},
+		{"POST", "/api/devices/seen", "", map[string]string{"until": "2026-01-01T00:00:00Z"}},
 		{"POST", "/api/pairings", "", nil},
 		{"GET", "/api/push", "", nil},
 		{"POST", "/api/push/subscriptions", "", browserSubscription()},

@@ -8,6 +8,8 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
 	"rsc.io/qr"
 )
 
@@ -113,6 +115,40 @@ func renameRoute(s *Server, c *call) error {
 	return c.reply(http.StatusOK, deviceOf(grant, c.grant))
 }
 
+func seenRoute(s *Server, c *call) error {
+	var in wire.SeenDevices
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if err := s.registry.Seen(in.Until); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// meet notes of a new token of the command line whether an agent has a turn. It is
+// called before the token's first request is served, which may begin a turn, and for
+// tokens that were not presented yet within a second.
+func (s *Server) meet(g auth.Grant) {
+	if g.Met || g.Holder == "" {
+		return
+	}
+	running, err := s.manager.List(list.Options{Status: string(state.StatusRunning), Limit: 1})
+	if err == nil {
+		err = s.registry.Meet(g.ID, len(running.Sessions) > 0)
+	}
+	if err != nil {
+		s.logger.Error("a new token was not noted", "credential", g.ID, "err", err)
+	}
+}
+
+// meetAll meets the new tokens of the command line.
+func (s *Server) meetAll() {
+	for _, g := range s.registry.Grants() {
+		s.meet(g)
+	}
+}
+
 func revokeRoute(s *Server, c *call) error {
 	id, err := c.param("device")
 	if err != nil {
@@ -133,7 +169,7 @@ func revokeRoute(s *Server, c *call) error {
 func deviceOf(g, current auth.Grant) wire.Device {
 	return wire.Device{
 		ID: g.ID, Kind: string(g.Kind), Name: g.Name, Scope: string(g.Scope), SessionID: g.SessionID,
-		CreatedAt: g.CreatedAt.UTC(), LastUsed: timeOrNil(g.LastUsed), ExpiresAt: timeOrNil(g.ExpiresAt),
+		CreatedAt: g.CreatedAt.UTC(), LastUsed: timeOrNil(g.LastUsed), ExpiresAt: timeOrNil(g.ExpiresAt), AskedBy: g.AskedBy,
 		Current: g.ID == current.ID,
 	}
 }

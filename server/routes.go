@@ -48,6 +48,7 @@ func routes() []route {
 		{"POST", "/api/pairings", auth.Credential, auth.Manage, false, pairingRoute, docPairing()},
 		{"POST", "/api/page", auth.OwnPage, auth.Read, false, pageRoute, docPage()},
 		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
+		{"POST", "/api/devices/seen", auth.Credential, auth.Manage, false, seenRoute, docSeen()},
 		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},
 		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
 		{"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute, docAudit()},
@@ -162,6 +163,7 @@ func (s *Server) serve(rt route, c *call) error {
 		return err
 	}
 	c.grant = grant
+	s.meet(grant)
 	id, ofSession := mux.Vars(c.r)["id"]
 	if ofSession && !validID(id) {
 		return invalid("that is not the id of a session")

@@ -36,6 +36,7 @@ func (p *program) tokenCommand() *cobra.Command {
 			if req.SessionID != "" && !journal.ValidID(req.SessionID) {
 				return usagef("%q is not the id of a session", req.SessionID)
 			}
+			req.AskedBy = localhub.Asker()
 			return p.token(req)
 		},
 	}

@@ -7,7 +7,8 @@
 //
 //	{"format":1,"secret":"…","pairing":[{"hash","created_at","expires_at"}],
 //	 "devices":[{"id","name","scope","hash","page_key","created_at","last_used"}],
-//	 "tokens":[{"id","name","scope","session_id","hash","created_at","expires_at"}]}
+//	 "tokens":[{"id","name","scope","session_id","hash","created_at","expires_at",
+//	   "asked_by","during_turn"}],"seen":"…"}
 //
 // The file has mode 0600 and contains no credential: a hash is the HMAC-SHA256,
 // under the file's own secret, of 256 (devices, tokens) or 80 (pairing codes)

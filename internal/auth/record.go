@@ -24,6 +24,8 @@ type record struct {
 	Pairing []pairingRecord `json:"pairing"`
 	Devices []grantRecord   `json:"devices"`
 	Tokens  []grantRecord   `json:"tokens"`
+	// Seen is when the newest credential was made that the owner has seen as new.
+	Seen time.Time `json:"seen,omitzero"`
 }
 
 type pairingRecord struct {
@@ -43,12 +45,16 @@ type grantRecord struct {
 	CreatedAt time.Time  `json:"created_at"`
 	LastUsed  time.Time  `json:"last_used,omitzero"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	AskedBy   string     `json:"asked_by,omitempty"`
+	// DuringTurn says of a token with a holder whether an agent had a turn when the
+	// hub met it; nil before that.
+	DuringTurn *bool `json:"during_turn,omitempty"`
 }
 
 func (g grantRecord) grant(kind Kind) Grant {
 	out := Grant{
 		ID: g.ID, Kind: kind, Name: g.Name, Scope: g.Scope, SessionID: g.SessionID, Holder: g.Holder, PageKey: g.PageKey,
-		CreatedAt: g.CreatedAt, LastUsed: g.LastUsed,
+		CreatedAt: g.CreatedAt, LastUsed: g.LastUsed, AskedBy: g.AskedBy, Met: g.Holder == "" || g.DuringTurn != nil,
 	}
 	switch {
 	case kind == KindDevice:

@@ -73,6 +73,8 @@ type TokenRequest struct {
 	SessionID string
 	// Life is how long the token is valid; zero means until it is revoked.
 	Life time.Duration
+	// AskedBy is the process that asks, for people.
+	AskedBy string
 	// Holder is "uid:N" for the command line of the hub's own machine, which makes
 	// many tokens; otherwise it is empty.
 	Holder string
@@ -95,7 +97,7 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 	now := r.now().UTC().Truncate(time.Millisecond)
 	secret = tokenPrefix + randomText(32)
 	rec := grantRecord{
-		ID: randomID(), Name: cleanName(req.Name), Scope: req.Scope, SessionID: req.SessionID, Holder: req.Holder, CreatedAt: now,
+		ID: randomID(), Name: cleanName(req.Name), Scope: req.Scope, SessionID: req.SessionID, Holder: req.Holder, AskedBy: cleanName(req.AskedBy), CreatedAt: now,
 	}
 	if req.Life > 0 {
 		end := now.Add(req.Life)
@@ -247,15 +249,61 @@ func (r *Registry) Grants() []Grant {
 }
 
 // LetInSince lists the newest grants that were made after own and within the last
-// week, oldest first.
+// week and that the owner has not seen yet, oldest first. A token that the command line
+// made for itself is listed only if an agent had a turn then: any other shows no more
+// than that the owner of the data directory was there.
 func (r *Registry) LetInSince(own Grant) []Grant {
-	since := own.CreatedAt
-	if week := r.now().Add(-newFor); week.After(since) {
+	since, now := own.CreatedAt, r.now()
+	if week := now.Add(-newFor); week.After(since) {
 		since = week
 	}
-	list := slices.DeleteFunc(r.Grants(), func(g Grant) bool { return g.ID == own.ID || g.CreatedAt.Before(since) })
+	current := r.file.newest()
+	list := []Grant{}
+	for _, kind := range []Kind{KindDevice, KindToken} {
+		for _, rec := range current.grants(kind) {
+			quiet := rec.Holder != "" && (rec.DuringTurn == nil || !*rec.DuringTurn)
+			if rec.live(kind, now) && rec.ID != own.ID && !quiet && !rec.CreatedAt.Before(since) && rec.CreatedAt.After(current.Seen) {
+				list = append(list, rec.grant(kind))
+			}
+		}
+	}
 	slices.SortStableFunc(list, func(a, b Grant) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return list[max(0, len(list)-maxNew):]
+}
+
+// Seen records that the owner has seen the grants made until then as new ones. It is
+// never set back.
+func (r *Registry) Seen(until time.Time) error {
+	if now := r.now(); until.After(now) {
+		until = now
+	}
+	err := r.file.update(func(next *record) error {
+		if until.After(next.Seen) {
+			next.Seen = until.UTC()
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("recording that new access was seen: %w", err)
+	}
+	return nil
+}
+
+// Meet records of a token of the command line whether an agent had a turn when the hub
+// met it. The first call counts.
+func (r *Registry) Meet(id string, duringTurn bool) error {
+	err := r.file.update(func(next *record) error {
+		for i, rec := range next.Tokens {
+			if rec.ID == id && rec.DuringTurn == nil {
+				next.Tokens[i].DuringTurn = &duringTurn
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("meeting the token %s: %w", id, err)
+	}
+	return nil
 }
 
 // Revoke ends a device or a token. Its sockets learn of it through Changed.

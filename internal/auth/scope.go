@@ -66,6 +66,10 @@ type Grant struct {
 	// Holder replaces the credential's ID in logs if one holder has one credential
 	// after another: "uid:N" for the command line.
 	Holder string
+	// AskedBy is the process that made it, as that process says: for people.
+	AskedBy string
+	// Met is false for a token of the command line until Meet.
+	Met bool
 	// PageKey is the public key of a device's page (P-256, base64url); empty for
 	// tokens and for devices that earlier versions paired.
 	PageKey   string

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
@@ -28,10 +31,31 @@ func NotAnAgent() error {
 func Granted(dir string, verb audit.Verb, g auth.Grant) error {
 	r := audit.Record{Verb: verb, SessionID: g.SessionID}
 	if g.ID != "" {
-		r.Detail = fmt.Sprintf("%s %s %q, %s", g.Kind, g.ID, g.Name, g.Scope)
+		r.Detail = fmt.Sprintf("%s %s %q, %s, asked for by %s", g.Kind, g.ID, g.Name, g.Scope, Asker())
 	}
 	return Record(dir, r)
 }
+
+// Asker names this process and its parent: the command without its arguments, which
+// may hold a prompt or a secret.
+func Asker() string {
+	text := fmt.Sprintf("%s (process %d)", command(os.Args), os.Getpid())
+	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid())); err == nil {
+		text += fmt.Sprintf(" of %s (%d)", strings.TrimSpace(string(comm)), os.Getppid())
+	}
+	return text
+}
+
+// command is the program's name and the subcommand, if the first argument is one.
+func command(args []string) string {
+	text := filepath.Base(args[0])
+	if len(args) > 1 && subcommand.MatchString(args[1]) {
+		text += " " + args[1]
+	}
+	return text
+}
+
+var subcommand = regexp.MustCompile(`^[a-z][a-z-]{1,15}$`)
 
 // Record records an action of the command line in a data directory.
 func Record(dir string, r audit.Record) error {

@@ -114,7 +114,7 @@ func (o *owner) mint() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, grant, err := registry.MintToken(auth.TokenRequest{Name: Holder, Scope: auth.Owner, Life: life, Holder: auth.LocalHolder(os.Getuid())})
+	token, grant, err := registry.MintToken(auth.TokenRequest{Name: Holder, Scope: auth.Owner, Life: life, Holder: auth.LocalHolder(os.Getuid()), AskedBy: Asker()})
 	if err != nil {
 		return "", err
 	}

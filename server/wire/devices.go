@@ -16,6 +16,8 @@ type Device struct {
 	// LastUsed is exact to about an hour; it is absent in the first hour.
 	LastUsed  *time.Time `json:"last_used,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	// AskedBy is the process that made the token, as it said.
+	AskedBy string `json:"asked_by,omitempty"`
 	// Current marks the credential of the request.
 	Current bool `json:"current,omitempty"`
 }
@@ -23,6 +25,12 @@ type Device struct {
 // Devices lists the paired browsers and tokens.
 type Devices struct {
 	Devices []Device `json:"devices"`
+}
+
+// SeenDevices says that the owner has seen the devices and tokens made until then, on
+// any device.
+type SeenDevices struct {
+	Until time.Time `json:"until"`
 }
 
 // DevicePatch renames a device or a token.

@@ -358,8 +358,10 @@ type Comments struct {
 }
 
 // Granted lists the browsers and tokens that were added since the receiving browser
-// was, within the last week. A browser that may manage the hub gets it once there
-// are any, and with every change. Only the latest counts.
+// was, within the last week, and that the owner has not seen (POST /api/devices/seen). A
+// token that the command line made for itself is left out, unless an agent had a turn
+// then. A browser that may manage the hub gets it once there are any, and with every
+// change. Only the latest counts.
 type Granted struct {
 	Grants []Grant `json:"grants"`
 }

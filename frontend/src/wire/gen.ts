@@ -1037,6 +1037,7 @@ export interface Device {
   created_at: string
   last_used?: string
   expires_at?: string
+  asked_by?: string
   current?: boolean
 }
 
@@ -1079,6 +1080,7 @@ export interface Paired {
   created_at: string
   last_used?: string
   expires_at?: string
+  asked_by?: string
   current?: boolean
   page: PageToken
 }
