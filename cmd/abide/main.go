@@ -14,8 +14,12 @@ import (
 
 func main() {
 	// The first signal stops the program cleanly; a second one ends it at once, as
-	// by default.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// by default. Under nohup, SIGHUP stays ignored.
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	go func() {
 		<-ctx.Done()
 		stop()

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +41,11 @@ func (p *program) serveCommand() *cobra.Command {
 
 // serve runs a hub until ctx ends.
 func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
+	// A hub outlives the reader of its output: without this, SIGPIPE would end it. The
+	// signal is not ignored, because agents would inherit that.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	defer signal.Stop(pipes)
 	undumpable := becomeUndumpable()
 	loader, err := p.loader(flags)
 	if err != nil {
@@ -79,7 +87,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	}
 	words += h.folder.told(loader, h.settings(c).Workspaces) + "\n"
 	if _, err := fmt.Fprint(p.stdout, words); err != nil {
-		return fmt.Errorf("telling where the hub listens: %w", err)
+		logger.Warn("the address could not be printed: `abide pair` prints a link", "err", err)
 	}
 	if c.Open && printed == "" {
 		h.browse(p.env, link)

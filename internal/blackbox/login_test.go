@@ -55,7 +55,7 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 	tap := h.raw("/api/ws")
 	for method, why := range map[string]string{
 		"refused": "refused the login, as asked",
-		"stars":   "none of the agent's ways to log in",
+		"stars":   "not one of the agent's ways to log in",
 		"":        "name one of the methods",
 	} {
 		tap.write(`{"type":"authenticate","request_id":"r-` + method + `","session_id":"` + session.SessionID + `","method_id":"` + method + `"}`)

@@ -7,7 +7,7 @@
 // dispatches them. The hub reads no faster than it records, so an agent that is
 // faster than the disk waits in its own pipe.
 //
-// The process has its own process group and a marker in its environment. By the
+// The process has its own session without a terminal, and a marker in its environment. By the
 // marker, Stop or the Sweep of a later run finds and ends everything it started. A
 // process that cleared its environment is found by its parents, as long as this
 // process lives.
@@ -22,7 +22,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -113,9 +112,11 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	if err := becomeSubreaper(); err != nil {
 		cfg.Logger.Warn("orphans of agents are not reaped on this system", "err", err)
 	}
-	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
+	cmd, err := command(cfg.Command, cfg.environment(os.Environ()))
+	if err != nil {
+		return nil, notRunnable(cfg.Command[0], cfg.Workspace, err)
+	}
 	cmd.Dir = cfg.Workspace
-	cmd.Env = cfg.environment(os.Environ())
 	files, err := attach(cmd)
 	if err != nil {
 		return nil, err

@@ -81,8 +81,9 @@ func (a *Agent) logIn(ctx context.Context, offers offers) error {
 
 // beginSession resumes the session, else loads it, else creates a new one.
 func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error) {
-	servers := make([]json.RawMessage, 0, len(a.cfg.MCPServers))
-	for _, server := range a.cfg.MCPServers {
+	taken, _ := offers.servers(a.cfg.MCPServers)
+	servers := make([]json.RawMessage, 0, len(taken))
+	for _, server := range taken {
 		servers = append(servers, server.mcpServer())
 	}
 	params := map[string]any{"cwd": a.cfg.Workspace, "mcpServers": servers}

@@ -14,8 +14,9 @@ import (
 
 // RequestError is an agent's error response.
 type RequestError struct {
-	Method  string
-	Code    int
+	Method string
+	Code   int
+	// Message is the agent's message with the reason in its data, for a person.
 	Message string
 	// Data is the error's data, or nil.
 	Data json.RawMessage

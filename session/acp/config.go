@@ -27,7 +27,7 @@ type Config struct {
 	// Name is the configured agent's name, recorded in event.AgentStarted.
 	Name string
 	// Command is the program and its arguments. A program without a slash is
-	// looked up in this process's PATH.
+	// looked up in the agent's PATH, and ~/ is its home.
 	Command []string
 	// Workspace is the absolute directory the agent works in.
 	Workspace string
@@ -63,7 +63,8 @@ type Config struct {
 	// AuthMethod, if set, is the login method to use before the session begins.
 	AuthMethod string
 
-	// MCPServers are passed to the agent.
+	// MCPServers are passed to the agent. Those of a kind that it does not take are
+	// left out, and a note names them.
 	MCPServers []MCPServer
 	// Files lets the agent read and write text files of the workspace through the
 	// hub. Terminals lets it run commands through the hub. Both are off by default:
@@ -213,10 +214,10 @@ func set[T int | time.Duration](field *T, value T) {
 	}
 }
 
-// serverNames are the names of the MCP servers.
-func (c Config) serverNames() []string {
-	names := make([]string, 0, len(c.MCPServers))
-	for _, s := range c.MCPServers {
+// serverNames are the names of MCP servers.
+func serverNames(list []MCPServer) []string {
+	names := make([]string, 0, len(list))
+	for _, s := range list {
 		names = append(names, s.Name)
 	}
 	return names

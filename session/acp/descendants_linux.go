@@ -60,7 +60,7 @@ func (k *descendants) strays(list []proc) []proc {
 	self := os.Getpid()
 	var found []proc
 	for _, p := range list {
-		if p.parent != self || p.zombie || p.session == session || p.born < k.leader.born {
+		if p.parent != self || p.zombie || p.session == session || p.born < k.leader.born || children.has(p.pid) {
 			continue
 		}
 		if _, ok := markerOf(p.pid); ok {
@@ -68,8 +68,7 @@ func (k *descendants) strays(list []proc) []proc {
 		}
 		others := false
 		for _, q := range list {
-			// Processes started here lead their own groups.
-			leads := q.parent == self && !q.zombie && q.session == session && q.group == q.pid
+			leads := q.parent == self && !q.zombie && children.has(q.pid)
 			others = others || leads && q.key() != k.leader.key() && q.born <= p.born
 		}
 		if !others {

@@ -277,12 +277,12 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("on disk"), 0o600))
 	p := prompt("p", "look")
 	p.Attachments = []event.Attachment{
-		{Name: "a.png", MediaType: "image/png", Bytes: 3, SHA256: "png"},
+		{Name: "a.png", MediaType: "image/png", Bytes: 8, SHA256: "png"},
 		{Name: "b c.txt", MediaType: "text/plain", Bytes: 2, SHA256: "txt"},
 	}
 	open := func(sha string) (io.ReadCloser, error) {
 		if sha == "png" {
-			return blob{bytes.NewReader([]byte{1, 2, 3})}, nil
+			return blob{bytes.NewReader([]byte("\x89PNG\r\n\x1a\n"))}, nil
 		}
 		return os.Open(path)
 	}
@@ -293,7 +293,7 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	a := start(t, cfg, s)
 	require.NoError(t, a.Prompt(p))
 	ended(t, s, "p")
-	require.JSONEq(t, `[{"type":"text","text":"look"},{"type":"image","mimeType":"image/png","data":"AQID"},
+	require.JSONEq(t, `[{"type":"text","text":"look"},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="},
 		{"type":"resource","resource":{"uri":"attachment:b%20c.txt","mimeType":"text/plain","text":"on disk"}}]`, message(s))
 
 	// An agent that supports neither gets a link to the file. Without a file the
@@ -312,6 +312,87 @@ func TestAttachmentsReachTheAgentInTheFormItTakes(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "r").StopReason)
 }
 
+// TestPicturesAreToldByTheirBytes attaches files whose type is not that of their
+// bytes. A model's service refuses such a picture.
+func TestPicturesAreToldByTheirBytes(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"png": "\x89PNG\r\n\x1a\n", "jpeg": "\xff\xd8\xff\xe0", "gif": "GIF89a", "webp": "RIFF\x00\x00\x00\x00WEBPVP8 ",
+		"heic": "\x00\x00\x00\x18ftypheic", "svg": "<svg xmlns='http://www.w3.org/2000/svg'/>", "html": "<html>404</html>", "empty": "",
+	}
+	for name, content := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	for name, c := range map[string]struct{ claimed, kind, mime string }{
+		"png": {"image/jpeg", "image", "image/png"}, "jpeg": {"image/png", "image", "image/jpeg"},
+		"gif": {"application/octet-stream", "image", "image/gif"}, "webp": {"image/webp", "image", "image/webp"},
+		"heic": {"image/heic", "resource_link", "image/heic"}, "svg": {"image/svg+xml", "resource_link", "image/svg+xml"},
+		"html": {"image/png", "resource_link", "image/png"}, "empty": {"image/png", "resource_link", "image/png"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSink()
+			cfg := config(t, "echo")
+			cfg.OpenBlob = func(sha string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, sha)) }
+			cfg.Env["ACP_TEST_CAPABILITIES"] = `{"promptCapabilities":{"image":true}}`
+			a := start(t, cfg, s)
+			p := prompt("p", "look")
+			p.Attachments = []event.Attachment{{Name: name, MediaType: c.claimed, Bytes: int64(len(files[name])), SHA256: name}}
+			require.NoError(t, a.Prompt(p))
+			ended(t, s, "p")
+			var blocks []struct{ Type, MimeType string }
+			require.NoError(t, json.Unmarshal([]byte(message(s)), &blocks))
+			require.Equal(t, c.kind, blocks[1].Type)
+			require.Equal(t, c.mime, blocks[1].MimeType)
+		})
+	}
+}
+
+// TestAnAgentGetsMCPServersOfItsKinds configures one server of each kind.
+func TestAnAgentGetsMCPServersOfItsKinds(t *testing.T) {
+	for capabilities, c := range map[string]struct{ taken, note string }{
+		`{}`:                                {"local", "The agent does not take MCP servers of this kind: web, stream."},
+		`{"mcpCapabilities":{"http":true}}`: {"local,web", "The agent does not take MCP servers of this kind: stream."},
+		`{"mcpCapabilities":{"http":true,"sse":true}}`: {"local,web,stream", ""},
+	} {
+		t.Run(c.taken, func(t *testing.T) {
+			s := newSink()
+			cfg := config(t, "echo")
+			cfg.Env["ACP_TEST_CAPABILITIES"] = capabilities
+			cfg.MCPServers = []acp.MCPServer{
+				{Name: "local", Command: "/bin/true"}, {Name: "web", Type: "http", URL: "http://x"}, {Name: "stream", Type: "sse", URL: "http://y"},
+			}
+			start(t, cfg, s)
+			require.Equal(t, strings.Split(c.taken, ","), first[event.AgentStarted](t, s).Settings.MCPServers)
+			var notes []string
+			for _, n := range of[event.Note](s) {
+				notes = append(notes, string(n.Text))
+			}
+			require.Equal(t, c.note, strings.Join(notes, "\n"))
+		})
+	}
+}
+
+// TestACommandIsFoundWhereTheAgentWouldFindIt gives the agent a PATH and a home of
+// its own.
+func TestACommandIsFoundWhereTheAgentWouldFindIt(t *testing.T) {
+	own, err := os.Executable()
+	require.NoError(t, err)
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, "tools"), 0o700))
+	require.NoError(t, os.Symlink(own, filepath.Join(home, "tools", "my-agent")))
+	for _, command := range []string{"my-agent", "~/tools/my-agent"} {
+		cfg := config(t, "echo")
+		cfg.Command = []string{command}
+		cfg.Env["HOME"], cfg.Env["PATH"] = home, "relative:/nowhere:"+home+"/tools"
+		start(t, cfg, newSink())
+	}
+	cfg := config(t, "echo")
+	cfg.Command = []string{"my-agent"}
+	cfg.Env["PATH"] = "/nowhere"
+	_, err = acp.Start(context.Background(), cfg, newSink())
+	require.ErrorContains(t, err, `agent command "my-agent": not found in PATH: executable file not found in $PATH (the agent's is "/nowhere")`)
+}
+
 // TestAPromptsAttachmentsHaveOneBudget attaches more than the limit of bytes sent
 // with a prompt. An attachment over it is sent as a link, and the line stays below
 // the maximum although JSON escaping makes the text longer.
@@ -321,6 +402,7 @@ func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
 		"small":  strings.Repeat("a", 300),
 		"grows":  strings.Repeat("<", 300), // six bytes each in JSON
 		"binary": strings.Repeat("\xff", 300),
+		"png":    "\x89PNG\r\n\x1a\n" + strings.Repeat("\xff", 292),
 	}
 	for name, content := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
@@ -333,7 +415,7 @@ func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
 	a := start(t, cfg, s)
 	p := prompt("p", "look")
 	for _, of := range []struct{ name, kind string }{
-		{"grows", "text/html"}, {"binary", "image/png"}, {"small", "text/plain"}, {"binary", "application/zip"}, {"small", "text/plain"},
+		{"grows", "text/html"}, {"png", "image/png"}, {"small", "text/plain"}, {"binary", "application/zip"}, {"small", "text/plain"},
 	} {
 		p.Attachments = append(p.Attachments, event.Attachment{Name: of.name, MediaType: of.kind, Bytes: 300, SHA256: of.name})
 	}
@@ -354,6 +436,7 @@ func TestAPromptsAttachmentsHaveOneBudget(t *testing.T) {
 func TestMCPServersArePassedOn(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "echo")
+	cfg.Env["ACP_TEST_CAPABILITIES"] = `{"mcpCapabilities":{"http":true}}`
 	cfg.MCPServers = []acp.MCPServer{
 		{Name: "files", Command: "mcp-files", Args: []string{"--all"}, Env: map[string]string{"B": "2", "A": "1"}},
 		{Name: "bare", Command: "x"},

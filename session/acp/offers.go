@@ -13,6 +13,7 @@ import (
 type offers struct {
 	load, resume, list, close, delete bool
 	image, audio, embedded            bool
+	http, sse                         bool // kinds of MCP servers, besides stdio
 	auth                              []AuthMethod
 }
 
@@ -63,6 +64,7 @@ func readOffers(hello json.RawMessage, command []string) (offers, error) {
 		AgentCapabilities struct {
 			LoadSession        bool                       `json:"loadSession"`
 			PromptCapabilities map[string]json.RawMessage `json:"promptCapabilities"`
+			MCPCapabilities    map[string]json.RawMessage `json:"mcpCapabilities"`
 			// An empty object means yes.
 			SessionCapabilities map[string]json.RawMessage `json:"sessionCapabilities"`
 		} `json:"agentCapabilities"`
@@ -83,6 +85,7 @@ func readOffers(hello json.RawMessage, command []string) (offers, error) {
 		load: h.AgentCapabilities.LoadSession, resume: can(sessions, "resume"), list: can(sessions, "list"),
 		close: can(sessions, "close"), delete: can(sessions, "delete"),
 		image: can(prompts, "image"), audio: can(prompts, "audio"), embedded: can(prompts, "embeddedContext"),
+		http: can(h.AgentCapabilities.MCPCapabilities, "http"), sse: can(h.AgentCapabilities.MCPCapabilities, "sse"),
 		auth: authMethods(h.AuthMethods, command),
 	}, nil
 }
@@ -106,10 +109,10 @@ func authMethods(list []json.RawMessage, command []string) []AuthMethod {
 			continue
 		}
 		method := AuthMethod{ID: m.ID, Name: m.Name, Description: m.Description}
-		if t := m.Meta.Terminal; t.Command != "" { // used by agents before the protocol had a field for it
-			method.Command = inTerminal(t.Env, []string{t.Command}, t.Args)
-		} else if m.Type == "terminal" {
+		if m.Type == "terminal" {
 			method.Command = inTerminal(m.Env, command, m.Args)
+		} else if t := m.Meta.Terminal; t.Command != "" { // used by agents before the protocol had a field for it
+			method.Command = inTerminal(t.Env, []string{t.Command}, t.Args)
 		}
 		methods = append(methods, method)
 	}
@@ -126,6 +129,19 @@ func inTerminal(env map[string]string, command, more []string) []string {
 		words = append(words, name+"="+env[name])
 	}
 	return slices.Concat(words, command, more)
+}
+
+// servers divides MCP servers into those of a kind that the agent takes, and the
+// others. Every agent takes stdio servers.
+func (o offers) servers(all []MCPServer) (taken, others []MCPServer) {
+	for _, s := range all {
+		if s.Type == "http" && !o.http || s.Type == "sse" && !o.sse {
+			others = append(others, s)
+		} else {
+			taken = append(taken, s)
+		}
+	}
+	return taken, others
 }
 
 // continuing lists the ways to continue an earlier session, best first.

@@ -12,8 +12,10 @@ import (
 	"time"
 )
 
-// process is one child in its own process group. It dies with the hub if the system
-// supports that.
+// process is one child in a session and process group of its own, without a
+// terminal: a program that asks on /dev/tty fails at once, where it would be stopped
+// by the kernel as a background job of the hub's terminal. It dies with the hub if
+// the system supports that.
 type process struct {
 	// set at construction
 	cmd    *exec.Cmd
@@ -28,7 +30,7 @@ type process struct {
 // startProcess starts cmd, whose files must all be *os.File: then only the process
 // itself is waited for, and not other processes with its pipes.
 func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
-	ownGroup(cmd)
+	ownSession(cmd)
 	p := &process{cmd: cmd, grace: grace, exited: make(chan struct{})}
 	started := make(chan error, 1)
 	// The system kills the child when the thread that forked it ends. So this
@@ -36,7 +38,7 @@ func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := children.start(cmd)
 		started <- err
 		if err == nil {
 			p.wait()
@@ -55,11 +57,10 @@ func startProcess(cmd *exec.Cmd, grace time.Duration) (*process, error) {
 func (p *process) wait() {
 	waitUnreaped(p.cmd.Process.Pid)
 	p.endGroup()
-	err := p.cmd.Wait()
+	children.wait(p.cmd)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped, p.state = true, p.cmd.ProcessState
-	_ = err // the state says the same
 }
 
 // endGroup ends the leader's group with SIGTERM, and after the grace with SIGKILL.

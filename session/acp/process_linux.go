@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup gives the child its own process group, and lets it die with this
-// process.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// ownSession gives the child its own session, and lets it die with this process.
+func ownSession(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // becomeSubreaper makes orphans of the agents children of this process, so that

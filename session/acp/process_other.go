@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// ownGroup gives the child its own process group. On these systems a child does not
-// die with this process: it must end when its stdin closes.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// ownSession gives the child its own session. On these systems a child does not die
+// with this process: it must end when its stdin closes.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 func becomeSubreaper() error { return nil }
 

@@ -3,8 +3,10 @@ package acp
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -54,12 +56,18 @@ func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.
 		return block, 0, err
 	}
 	defer blob.Close()
-	if o.takes(att.MediaType) && att.Bytes <= int64(min(attachmentLimit, room)) {
-		data, err := io.ReadAll(io.LimitReader(blob, attachmentLimit+1))
+	var head [512]byte
+	n, err := io.ReadFull(blob, head[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return block, 0, fmt.Errorf("read: %w", err)
+	}
+	picture := pictureType(head[:n])
+	if o.takes(att.MediaType, picture) && att.Bytes <= int64(min(attachmentLimit, room)) {
+		data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), blob), attachmentLimit+1))
 		if err != nil {
 			return block, 0, fmt.Errorf("read: %w", err)
 		}
-		if block, size = o.embed(att, data); len(data) <= attachmentLimit && size <= room {
+		if block, size = o.embed(att, picture, data); len(data) <= attachmentLimit && size <= room {
 			return block, size, nil
 		}
 	}
@@ -72,15 +80,28 @@ func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.
 	return link, 0, nil
 }
 
-// takes reports whether the agent takes files of a kind in a prompt.
-func (o offers) takes(mediaType string) bool {
-	return o.embedded || o.image && strings.HasPrefix(mediaType, "image/") || o.audio && strings.HasPrefix(mediaType, "audio/")
+// pictureType returns the media type of a picture that models read, told by its
+// first bytes; empty for any other file. A name or a type that a client gives may be
+// wrong: a model's service refuses a request with such a picture, and the whole talk
+// with it from then on.
+func pictureType(head []byte) string {
+	switch kind := http.DetectContentType(head); kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return kind
+	}
+	return ""
+}
+
+// takes reports whether the agent takes a file in a prompt. picture is the type that
+// the file's bytes have.
+func (o offers) takes(mediaType, picture string) bool {
+	return o.embedded || o.image && picture != "" || o.audio && strings.HasPrefix(mediaType, "audio/")
 }
 
 // embed puts a file's content into a block, and returns the maximum number of bytes
 // in the line.
-func (o offers) embed(att event.Attachment, data []byte) (block sdk.ContentBlock, size int) {
-	image := strings.HasPrefix(att.MediaType, "image/") && o.image
+func (o offers) embed(att event.Attachment, picture string, data []byte) (block sdk.ContentBlock, size int) {
+	image := picture != "" && o.image
 	audio := strings.HasPrefix(att.MediaType, "audio/") && o.audio
 	if !image && !audio && utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return textResource(att, string(data)), quotedLen(data)
@@ -88,7 +109,7 @@ func (o offers) embed(att event.Attachment, data []byte) (block sdk.ContentBlock
 	base := base64.StdEncoding.EncodeToString(data)
 	switch {
 	case image:
-		block = sdk.ImageBlock(base, att.MediaType)
+		block = sdk.ImageBlock(base, picture)
 	case audio:
 		block = sdk.AudioBlock(base, att.MediaType)
 	default:

@@ -44,6 +44,8 @@ func roles() map[string]func(*fake) int {
 		"echo":      playEcho,
 		"login":     playLogin,
 		"hub":       playHub,
+		"fails":     playFails,
+		"tty":       playTTY,
 	}
 }
 
@@ -55,6 +57,27 @@ func playSay(f *fake) int {
 	for _, line := range strings.Split(os.Getenv("ACP_TEST_LINES"), "\n") {
 		fmt.Fprint(f.out, line+"\n")
 	}
+	f.done(p)
+	f.next()
+	return 0
+}
+
+// playFails answers the prompt with the error of ACP_TEST_ERROR.
+func playFails(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	f.line(`{"jsonrpc":"2.0","id":%s,"error":%s}`, p.ID, os.Getenv("ACP_TEST_ERROR"))
+	f.next()
+	return 0
+}
+
+// playTTY says whether it leads a session, and what opening the terminal gives.
+func playTTY(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	session, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	_, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	f.chunk(fmt.Sprintf("leader %t, %v", int(session) == os.Getpid(), err))
 	f.done(p)
 	f.next()
 	return 0

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
@@ -166,8 +167,15 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 	p.AgentSessionID = s.session
 	p.Raw = mustJSON(map[string]json.RawMessage{"initialize": firstOf(s.hello, json.RawMessage("null")), "session": result})
 	s.started = true
-	p.Settings = &event.AgentSettings{MCPServers: append(s.cfg.serverNames(), ownServers(result)...), Rules: []string{}}
+	offered, _ := readOffers(s.hello, nil) // begin has refused an unreadable one
+	taken, left := offered.servers(s.cfg.MCPServers)
+	p.Settings = &event.AgentSettings{MCPServers: append(serverNames(taken), ownServers(result)...), Rules: []string{}}
 	then := []event.Payload{}
+	if len(left) > 0 {
+		then = append(then, event.Note{
+			Method: "abide/mcp_left_out", Text: event.Text("The agent does not take MCP servers of this kind: " + strings.Join(serverNames(left), ", ") + "."),
+		})
+	}
 	if mode, ok := s.convert.modeState(f, "modes"); ok {
 		p.Settings.Mode = mode.ModeID
 		then = append(then, mode)

@@ -33,6 +33,14 @@ func TestTurnIsSettledThoughTheAgentExitsRightBehindItsAnswer(t *testing.T) {
 	}
 }
 
+func TestAnAgentHasNoTerminalToAskOn(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "tty"), s)
+	require.NoError(t, a.Prompt(prompt("p", "hello")))
+	ended(t, s, "p")
+	require.Equal(t, "leader true, open /dev/tty: no such device or address", message(s))
+}
+
 func TestAgentThatStopsReadingIsEndedAndBlocksNobody(t *testing.T) {
 	said := prompt("p", strings.Repeat("more than a pipe holds ", 100_000))
 	cfg := config(t, "deaf")

@@ -115,16 +115,15 @@ func (k processKey) gone() bool {
 	if !ok || p.born != k.born {
 		return true
 	}
-	if p.zombie && p.parent == os.Getpid() {
+	if p.zombie && p.parent == os.Getpid() && !children.has(k.pid) {
 		_, _ = unix.Wait4(k.pid, nil, unix.WNOHANG, nil)
 	}
 	return p.zombie
 }
 
 // reapOrphans reaps dead processes that this one inherited as a subreaper. It
-// leaves processes that this program started and waits for: those are in this
-// process's session, and in its group or leader of their own. A process in another
-// session, or in a group led by a third process, was inherited.
+// leaves those that this program started and waits for: the table of children, and
+// processes in this one's session and group, or leading a group of it.
 func reapOrphans() {
 	self := os.Getpid()
 	session, err := unix.Getsid(0)
@@ -132,12 +131,14 @@ func reapOrphans() {
 		return
 	}
 	group := unix.Getpgrp()
-	for _, p := range processes() {
-		inherited := p.session != session || p.group != group && p.group != p.pid
-		if p.zombie && p.parent == self && inherited {
-			_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+	children.whileStill(func() {
+		for _, p := range processes() {
+			inherited := p.session != session || p.group != group && p.group != p.pid
+			if p.zombie && p.parent == self && inherited && !children.has(p.pid) {
+				_, _ = unix.Wait4(p.pid, nil, unix.WNOHANG, nil)
+			}
 		}
-	}
+	})
 }
 
 // reapGroup reaps the dead processes of a group after its leader was reaped.

@@ -275,10 +275,8 @@ func (t *tap) requestError(method string, raw json.RawMessage) *RequestError {
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data"`
 	}
-	if json.Unmarshal(raw, &e) != nil || e.Message == "" {
-		e.Message = "an error of unknown form"
-	}
-	return &RequestError{Method: method, Code: e.Code, Message: redact(e.Message, t.secrets), Data: e.Data}
+	_ = json.Unmarshal(raw, &e) // then its form is unknown
+	return &RequestError{Method: method, Code: e.Code, Message: redact(errorText(e.Message, e.Data), t.secrets), Data: e.Data}
 }
 
 func firstOf(values ...json.RawMessage) json.RawMessage {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -57,12 +56,6 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(r.Command, r.Args...)
-	if len(r.Args) == 0 && strings.ContainsAny(r.Command, " \t\n|&;<>()$`\"'*?") {
-		// Some agents put a whole shell command line here.
-		cmd = exec.Command("/bin/sh", "-c", r.Command)
-	}
-	cmd.Dir = dir
 	cfg := ts.cfg
 	cfg.Env = maps.Clone(ts.cfg.Env) // the agent's configured variables apply to its commands too
 	if cfg.Env == nil {
@@ -74,7 +67,16 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 		}
 		cfg.Env[v.Name] = v.Value
 	}
-	cmd.Env = cfg.environment(os.Environ())
+	words := append([]string{r.Command}, r.Args...)
+	if len(r.Args) == 0 && strings.ContainsAny(r.Command, " \t\n|&;<>()$`\"'*?") {
+		// Some agents put a whole shell command line here.
+		words = []string{"/bin/sh", "-c", r.Command}
+	}
+	cmd, err := command(words, cfg.environment(os.Environ()))
+	if err != nil {
+		return nil, invalid("run %q: %v", r.Command, err)
+	}
+	cmd.Dir = dir
 
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -1,0 +1,42 @@
+package acp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestAnErrorSaysItsReasonInTheAgentsWords(t *testing.T) {
+	for name, c := range map[string]struct{ err, want string }{
+		"no data":                 {`{"code":-32603,"message":"Internal error"}`, "Internal error"},
+		"data is a string":        {`{"code":-32603,"message":"Internal error","data":"no credit left"}`, "Internal error: no credit left"},
+		"message in data":         {`{"code":-32603,"message":"Internal error.","data":{"message":"no credit left"}}`, "Internal error: no credit left"},
+		"details in data":         {`{"code":-32603,"message":"Internal error","data":{"details":"model not found"}}`, "Internal error: model not found"},
+		"reason in data":          {`{"code":1,"message":"failed","data":{"reason":"overloaded"}}`, "failed: overloaded"},
+		"an error in an error":    {`{"code":1,"message":"failed","data":{"error":{"type":"x","message":"too long"}}}`, "failed: too long"},
+		"the data repeats it":     {`{"code":1,"message":"no key","data":{"message":"no key"}}`, "no key"},
+		"the data says more":      {`{"code":1,"message":"no key","data":"no key: set X_KEY"}`, "no key: set X_KEY"},
+		"JSON in the message":     {`{"code":1,"message":"API Error: 400 {\"type\":\"error\",\"error\":{\"message\":\"bad model\"}}"}`, "API Error: 400 bad model"},
+		"JSON in the data":        {`{"code":1,"message":"Internal error","data":"{\"error\":{\"message\":\"bad model\"}}"}`, "Internal error: bad model"},
+		"JSON without a reason":   {`{"code":1,"message":"bad value {\"a\":1}"}`, `bad value {"a":1}`},
+		"no message":              {`{"code":1,"data":{"details":"quota"}}`, "quota"},
+		"nothing":                 {`{"code":1}`, "an error of unknown form"},
+		"data is a number":        {`{"code":1,"message":"failed","data":7}`, "failed"},
+		"nested without end":      {`{"code":1,"message":"failed","data":` + strings.Repeat(`{"data":`, 50) + `"deep"` + strings.Repeat("}", 50) + `}`, "failed"},
+		"a reason without an end": {fmt.Sprintf(`{"code":1,"message":"failed","data":%q}`, strings.Repeat("é", 5000)), "failed: " + strings.Repeat("é", 1996) + " …"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSink()
+			cfg := config(t, "fails")
+			cfg.Env["ACP_TEST_ERROR"] = c.err
+			a := start(t, cfg, s)
+			require.NoError(t, a.Prompt(prompt("p", "hello")))
+			end := first[event.TurnEnd](t, s)
+			require.Equal(t, c.want, end.Error.Message)
+		})
+	}
+}
