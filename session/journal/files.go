@@ -25,8 +25,8 @@ type Files interface {
 	// Append adds bytes to the end of a file and makes them durable. After an error or a
 	// crash a part of them may be there.
 	Append(name string, data []byte) error
-	// SetAside renames a file that its reader cannot use, so that a person can look at
-	// it, and returns the new name. A pipe or the like in its place, which has no bytes to
-	// keep, is removed, and the new name is empty.
-	SetAside(name string) (aside string, err error)
+	// SetAside renames a file that its reader cannot use to aside, so that a person can
+	// look at it. aside may begin with a folder, such as quarantine/. A pipe or the like
+	// in its place, which has no bytes to keep, is removed, and kept is false.
+	SetAside(name, aside string) (kept bool, err error)
 }

@@ -44,6 +44,8 @@ type Store interface {
 
 	// StaleUploads is Blobs.StaleUploads of a session without opening its log.
 	StaleUploads(id string, before time.Time) ([]string, error)
+	// Files are the small files that are of no session.
+	Files() Files
 	// Derived are files computed from all logs.
 	Derived() Derived
 }
@@ -56,7 +58,7 @@ type Lease interface {
 	// call tries again.
 	Log(ctx context.Context) (Log, error)
 	// Release gives the lease back, so that another hub may have it. The log stays
-	// readable. It may be called again.
+	// readable; a write after that may be ErrFenced. It may be called again.
 	Release()
 }
 

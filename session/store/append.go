@@ -18,17 +18,17 @@ import (
 // submit performs every append: prepare the lines, write them, publish them. The
 // write is called here and no deeper: each stack frame around a system call costs a
 // mispredicted return after it.
-func (w *writer) submit(ctx context.Context, drafts []event.Draft) (first, last event.Seq, err error) {
+func (w *writer) submit(ctx context.Context, c condition, drafts []event.Draft) (first, last event.Seq, err error) {
 	if drafts, err = w.admit(ctx, drafts); err != nil {
 		return 0, 0, err
 	}
 	p := &w.out
 	if !w.lock.tryLock() {
-		if r := w.awaitLock(drafts); r != nil {
+		if r := w.awaitLock(c, drafts); r != nil {
 			return w.acknowledge(ctx, r.first, r.last, r.durable(), r.err)
 		}
 	}
-	first, last, err = w.prepare(drafts)
+	first, last, err = w.prepare(c, drafts)
 	durable := len(p.durable) > 0 && p.durable[0] <= last
 	if len(p.lines) > 0 {
 		if n, failed := p.file.WriteAt(p.buf, p.offset); failed != nil || n < len(p.buf) {
@@ -124,8 +124,8 @@ func checkDraft(d *event.Draft) error {
 // awaitLock returns nil once the caller holds the write lock, or the request once
 // another caller has written or refused it. The drafts are copied only here: if the
 // write lock is free, they stay on the caller's stack.
-func (w *writer) awaitLock(drafts []event.Draft) *request {
-	r := &request{drafts: slices.Clone(drafts)}
+func (w *writer) awaitLock(c condition, drafts []event.Draft) *request {
+	r := &request{condition: c, drafts: slices.Clone(drafts)}
 	if w.lock.acquire(r) {
 		return nil
 	}
@@ -136,19 +136,25 @@ func (w *writer) awaitLock(drafts []event.Draft) *request {
 // It adds them to the tail, where readers do not see them before they are
 // published. There are no lines if all were refused. The caller holds the write
 // lock.
-func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error) {
+func (w *writer) prepare(c condition, drafts []event.Draft) (first, last event.Seq, err error) {
 	p := &w.out
+	before := p.next
 	p.buf, p.lines, p.durable = p.buf[:0], p.lines[:0], p.durable[:0]
 	if err := w.ready(); err != nil {
 		w.lock.fail(err)
 		return 0, 0, err
 	}
 	first = p.next
-	next, err := w.encode(drafts, first)
+	next := first
+	if err = w.refuses(c, before); err == nil {
+		next, err = w.encode(drafts, first)
+	}
 	last = next - 1
 	for _, r := range w.lock.along {
 		r.first = next
-		next, r.err = w.encode(r.drafts, next)
+		if r.err = w.refuses(r.condition, next); r.err == nil {
+			next, r.err = w.encode(r.drafts, next)
+		}
 		r.last = next - 1
 	}
 	if w.tail.Wanted() {
@@ -158,6 +164,18 @@ func (w *writer) prepare(drafts []event.Draft) (first, last event.Seq, err error
 		}
 	}
 	return first, last, err
+}
+
+// refuses returns why an append that asks for a condition may not be written when the
+// next seq is next, as its caller can know it.
+func (w *writer) refuses(c condition, next event.Seq) error {
+	if c.fence != 0 && c.fence != w.leased.Load() {
+		return journal.ErrFenced
+	}
+	if c.next != 0 && c.next != next {
+		return fmt.Errorf("%w: it is %d, not %d", journal.ErrMoved, next, c.next)
+	}
+	return nil
 }
 
 // ready reports whether the log can be written, and tries to make it so.

@@ -19,6 +19,7 @@ type core struct {
 
 	closed  atomic.Bool
 	touched atomic.Int64 // time of the newest event in microseconds
+	leased  atomic.Int64 // the fence of the latest lease; 0 if none was granted
 	marks   marks
 	tail    tail.Tail
 	bell    bell.Bell

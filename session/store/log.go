@@ -122,7 +122,7 @@ func (l *Log) close() error {
 // ErrFrozen, or if ctx ends while waiting for the device, the result is open: the
 // drafts are in the log, but were not acknowledged.
 func (l *Log) Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error) {
-	return l.writer.submit(ctx, drafts)
+	return l.writer.submit(ctx, condition{}, drafts)
 }
 
 // Reopen reopens a frozen log: it copies the active file to a new file, syncs that

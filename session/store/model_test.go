@@ -150,48 +150,6 @@ func TestALogIsWhatWasAppendedToIt(t *testing.T) {
 	})
 }
 
-func TestAppendRefusesWhatWouldBreakTheLog(t *testing.T) {
-	ctx := context.Background()
-	s := open(t, t.TempDir(), store.Options{})
-	l := create(t, s)
-	for _, d := range []event.Draft{
-		{Type: "note", Data: nil},
-		{Type: "note", Data: []byte(`[]`)},
-		{Type: "note", Data: []byte("{\"a\":\n1}")},
-		{Type: "", Data: []byte(`{}`)},
-		{Type: "note", Turn: -1, Data: []byte(`{}`)},
-		{Type: "note", Data: []byte(`{}`), Time: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
-	} {
-		_, _, err := l.Append(ctx, message("good"), d)
-		require.ErrorIs(t, err, journal.ErrInvalid, "%+v", d)
-	}
-	_, _, err := l.Append(ctx)
-	require.ErrorIs(t, err, journal.ErrInvalid)
-	require.Len(t, readAll(t, l), 1, "a part of the batch was appended")
-	_, _, err = l.Append(ctx, event.Draft{Type: `odd "type"`, Data: []byte(`{}`)})
-	require.NoError(t, err)
-	requireAppends(t, l)
-}
-
-func TestMetadataNumbersBelongToTheStore(t *testing.T) {
-	ctx := context.Background()
-	d := recorded(t, 3)
-	o := d.open(store.Options{})
-	before := o.log.Metadata()
-	o.log.UpdateMetadata(func(m *journal.Metadata) {
-		m.Name, m.Status, m.Pinned = "a name", "idle", true
-		m.MaxSeq, m.Epoch, m.SyncedSeq, m.SessionID, m.EventCount = 99, "x", 99, "y", 99
-	})
-	m := o.log.Metadata()
-	require.Equal(t, "a name", m.Name)
-	require.Equal(t, []any{before.MaxSeq, before.Epoch, before.SyncedSeq, before.SessionID, before.EventCount},
-		[]any{m.MaxSeq, m.Epoch, m.SyncedSeq, m.SessionID, m.EventCount})
-	require.NoError(t, o.log.FlushMetadata(ctx))
-	require.Equal(t, "a name", onDisk(t, d).Name)
-	require.Equal(t, "a name", o.store.List()[0].Name)
-	o.close()
-}
-
 func TestListShowsTheNewestFirstWithoutOpeningLogs(t *testing.T) {
 	ctx := context.Background()
 	f := &faultFS{FS: newMemFS()}

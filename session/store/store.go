@@ -42,6 +42,7 @@ type entryOf struct {
 	opening chan struct{}    // closed when an attempt to open has ended
 	suspect bool             // the device failed that attempt; used while the log is opened
 	hidden  bool             // being created; not listed yet
+	fence   int64            // of the latest lease
 }
 
 // Open opens the data directory dir, and creates it if it is missing. If another
@@ -224,6 +225,7 @@ func (s *Store) Create(ctx context.Context, start event.SessionStart) (*Log, err
 	e.opening, e.hidden = nil, false
 	if err == nil {
 		e.log = l
+		l.leased.Store(e.fence)
 		l.retention.setKeep(s.keep)
 	} else {
 		delete(s.sessions, id)
@@ -291,6 +293,7 @@ func (s *Store) openEntry(ctx context.Context, id string, e *entryOf) (*Log, err
 	if err == nil {
 		e.suspect = false // the Log remembers it now
 		e.log = l
+		l.leased.Store(e.fence)
 		l.retention.setKeep(s.keep)
 	}
 	s.mu.Unlock()

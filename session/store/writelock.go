@@ -70,8 +70,15 @@ type written struct {
 	sum   uint32
 }
 
+// condition is what an append asks for. The zero condition is always met.
+type condition struct {
+	next  event.Seq // the next seq of the log
+	fence int64     // of the latest lease
+}
+
 // request is a call that waits for the write lock.
 type request struct {
+	condition
 	drafts      []event.Draft
 	alone       bool // wants the lock itself, not a write
 	first, last event.Seq

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -65,6 +66,30 @@ func (s *Folder) PutBlobFrom(ctx context.Context, mediaType string, from io.Read
 	}
 	b.MediaType = mediaType
 	return b, nil
+}
+
+// BlobNames lists the blobs by the SHA-256 of their bytes, ascending.
+func (s *Folder) BlobNames() ([]string, error) {
+	entries, err := s.fs.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list blobs: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if isName(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// isName reports whether a file's name is that of a blob.
+func isName(name string) bool {
+	sum, err := hex.DecodeString(name)
+	return err == nil && len(sum) == sha256.Size && hex.EncodeToString(sum) == name
 }
 
 // keeps reports whether the blob is on the device with the right bytes. An existing

@@ -25,7 +25,7 @@ const verifiedAtOnce = 16 << 20
 // bytes. The reader's Name is the absolute path of the file.
 func (s *Folder) OpenBlob(sha string) (io.ReadSeekCloser, error) {
 	sum, err := hex.DecodeString(sha)
-	if err != nil || len(sum) != sha256.Size || hex.EncodeToString(sum) != sha {
+	if err != nil || !isName(sha) {
 		return nil, fmt.Errorf("%w: blob %q", journal.ErrNotFound, sha)
 	}
 	path := filepath.Join(s.dir, sha)
