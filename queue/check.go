@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/abidehub/abide/internal/jsonfile"
 )
 
 // FileName is the name of a queue's file in the directory of its session.
@@ -19,8 +21,7 @@ func Check(dir string) (damaged bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	var d *damagedError
-	return errors.As(err, &d), err
+	return jsonfile.IsDamaged(err), err
 }
 
 // Repair moves an unreadable file into the quarantine, like Open. It writes an

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 )
 
 const (
@@ -36,7 +36,7 @@ type file struct {
 }
 
 // load reads the file. If it is missing the error is fs.ErrNotExist, if it is
-// unreadable a *damagedError.
+// unreadable a *jsonfile.DamagedError.
 func (f file) load() (contents, error) {
 	// An incomplete save of a crash was never acknowledged.
 	if err := os.Remove(filepath.Join(f.dir, tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -47,35 +47,17 @@ func (f file) load() (contents, error) {
 
 // read is load without changing the directory.
 func (f file) read() (contents, error) {
-	data, err := disk.OS().ReadFile(filepath.Join(f.dir, fileName))
-	if errors.Is(err, disk.ErrNoFile) {
-		return contents{}, &damagedError{fmt.Errorf("read %s: %w", fileName, disk.ErrNoFile)}
-	}
-	if err != nil {
-		return contents{}, err
-	}
-	var c contents
-	if err := json.Unmarshal(data, &c); err != nil {
-		return contents{}, &damagedError{err}
-	}
-	if c.Format > format {
-		return contents{}, fmt.Errorf("read %s: format %d is newer than this program's %d", fileName, c.Format, format)
-	}
-	if err := c.validate(); err != nil {
-		return contents{}, &damagedError{err}
-	}
-	return c, nil
+	return f.json().Load()
 }
 
-// damagedError says why a file is unreadable.
-type damagedError struct{ cause error }
-
-func (e *damagedError) Error() string { return fmt.Sprintf("%s is damaged: %v", fileName, e.cause) }
-func (e *damagedError) Unwrap() error { return e.cause }
+// json is the file. Open and Repair move a damaged one into the quarantine.
+func (f file) json() jsonfile.File[contents] {
+	return jsonfile.File[contents]{FS: stepped{disk.OS(), f.step}, Path: filepath.Join(f.dir, fileName), Check: contents.validate}
+}
 
 func (c contents) validate() error {
-	if c.Format < 1 {
-		return errors.New("no format")
+	if err := jsonfile.Format(c.Format, format); err != nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for _, item := range c.Items {
@@ -124,12 +106,8 @@ func (f file) setAside(now time.Time) (string, error) {
 // power cut may still lose) or the old ones.
 func (f file) save(c contents) (landed bool, err error) {
 	c.Format = format
-	data, err := json.Marshal(c)
-	if err != nil {
-		return false, fmt.Errorf("encode %s: %w", fileName, err)
-	}
-	if err := disk.Replace(stepped{disk.OS(), f.step}, filepath.Join(f.dir, fileName), data); err != nil {
-		return errors.Is(err, disk.ErrNotDurable), fmt.Errorf("write %s: %w", fileName, err)
+	if err := f.json().Write(c); err != nil {
+		return errors.Is(err, disk.ErrNotDurable), err
 	}
 	return true, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 )
 
 var (
@@ -81,7 +82,7 @@ type Damage struct {
 func Open(dir string, o Options) (*Queue, error) {
 	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize}
 	c, err := q.file.load()
-	var damaged *damagedError
+	var damaged *jsonfile.DamagedError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		q.missing = true
@@ -90,7 +91,7 @@ func Open(dir string, o Options) (*Queue, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open queue: %w", err)
 		}
-		q.damage = &Damage{Cause: damaged.cause, Aside: aside}
+		q.damage = &Damage{Cause: damaged.Err, Aside: aside}
 	case err != nil:
 		return nil, fmt.Errorf("open queue: %w", err)
 	}

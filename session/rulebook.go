@@ -3,17 +3,13 @@ package session
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -38,19 +34,19 @@ type ruleBookFile struct {
 func openRuleBook(dir string) (*ruleBook, error) {
 	b := &ruleBook{path: filepath.Join(dir, rulesFile)}
 	b.current.Store(&[]Rule{})
-	data, err := os.ReadFile(b.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return b, nil
-	}
+	f, _, err := b.file().Read()
 	if err != nil {
 		return nil, fmt.Errorf("read permission rules: %w", err)
 	}
-	var f ruleBookFile
-	if err := json.Unmarshal(data, &f); err != nil || f.Format != 1 {
-		return nil, fmt.Errorf("read permission rules: %s is damaged or of another version; repair it or remove it", b.path)
-	}
 	b.current.Store(&f.Rules)
 	return b, nil
+}
+
+func (b *ruleBook) file() jsonfile.File[ruleBookFile] {
+	return jsonfile.File[ruleBookFile]{
+		Path: b.path, Damage: jsonfile.Refuse, Remedy: "repair " + b.path + " or remove it", Indent: true,
+		Check: func(f ruleBookFile) error { return jsonfile.Format(f.Format, 1) },
+	}
 }
 
 // all lists the rules. The slice is shared and must not be changed.
@@ -71,19 +67,11 @@ func (b *ruleBook) change(fn func([]Rule) []Rule) error {
 	b.saving.Lock()
 	defer b.saving.Unlock()
 	next := fn(slices.Clone(b.all()))
-	if err := b.save(next); err != nil {
+	if err := b.file().Write(ruleBookFile{Format: 1, Rules: next}); err != nil {
 		return fmt.Errorf("%w: permission rules could not be saved: %w", state.ErrUnavailable, err)
 	}
 	b.current.Store(&next)
 	return nil
-}
-
-func (b *ruleBook) save(rules []Rule) error {
-	data, err := json.MarshalIndent(ruleBookFile{Format: 1, Rules: rules}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return disk.Replace(disk.OS(), b.path, append(data, '\n'))
 }
 
 // newRuleID returns 64 random bits in hex.

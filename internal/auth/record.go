@@ -4,15 +4,16 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 )
 
 const recordFormat = 1
@@ -100,6 +101,18 @@ func (r *record) clone() *record {
 	return &c
 }
 
+func fileOf(path string) jsonfile.File[record] {
+	return jsonfile.File[record]{
+		Path: path, Damage: jsonfile.Refuse, Indent: true, Remedy: "move " + path + " away and pair every device again",
+		Check: func(r record) error {
+			if err := jsonfile.Format(r.Format, recordFormat); err != nil || len(r.Secret) >= 32 {
+				return err
+			}
+			return errors.New("its secret is too short")
+		},
+	}
+}
+
 // readRecord reads the file and returns its version. For a missing file the record
 // is nil. An invalid file is an error, because starting with an empty one would
 // sign everybody out unnoticed.
@@ -116,12 +129,13 @@ func readRecord(path string) (*record, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading credentials: %w", err)
 	}
-	var r record
-	if err := json.NewDecoder(f).Decode(&r); err != nil {
-		return nil, nil, fmt.Errorf("reading credentials: %s is damaged (move it away and pair every device again): %w", path, err)
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading credentials: %w", err)
 	}
-	if r.Format != recordFormat || len(r.Secret) < 32 {
-		return nil, nil, fmt.Errorf("reading credentials: %s has format %d, this program reads %d", path, r.Format, recordFormat)
+	r, err := fileOf(path).Decode(data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading credentials: %w", err)
 	}
 	return &r, info, nil
 }
@@ -129,11 +143,7 @@ func readRecord(path string) (*record, os.FileInfo, error) {
 // writeRecord replaces the file whole and returns the new version. The caller
 // holds the lock.
 func writeRecord(path string, r *record) (os.FileInfo, error) {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("writing credentials: %w", err)
-	}
-	if err := disk.Replace(disk.OS(), path, append(data, '\n')); err != nil {
+	if err := fileOf(path).Write(*r); err != nil {
 		return nil, writeError(err)
 	}
 	info, err := os.Stat(path)

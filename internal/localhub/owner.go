@@ -2,9 +2,7 @@ package localhub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,7 +11,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/client"
-	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 )
 
 const (
@@ -89,13 +87,16 @@ func (o *owner) token() (string, error) {
 	if o.held.good(time.Now()) {
 		return o.held.Token, nil
 	}
-	var kept credential
-	data, err := os.ReadFile(filepath.Join(o.dir, credentialName))
-	if err == nil && json.Unmarshal(data, &kept) == nil && kept.good(time.Now()) {
+	if kept, _, err := o.file().Read(); err == nil && kept.good(time.Now()) {
 		o.held = kept
 		return kept.Token, nil
 	}
 	return o.mint()
+}
+
+// file is cli.json, which a new credential replaces.
+func (o *owner) file() jsonfile.File[credential] {
+	return jsonfile.File[credential]{Path: filepath.Join(o.dir, credentialName), Damage: jsonfile.Forget, Shared: true}
 }
 
 func (o *owner) renew() error {
@@ -122,12 +123,8 @@ func (o *owner) mint() (string, error) {
 		return "", err
 	}
 	o.held = credential{Token: token, ExpiresAt: grant.ExpiresAt}
-	data, err := json.Marshal(o.held)
-	if err == nil {
-		err = disk.ReplaceAmong(disk.OS(), filepath.Join(o.dir, credentialName), append(data, '\n'))
-	}
-	if err != nil {
-		return "", fmt.Errorf("writing %s: %w", credentialName, err)
+	if err := o.file().Write(o.held); err != nil {
+		return "", err
 	}
 	return token, nil
 }

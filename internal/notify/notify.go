@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -76,7 +75,7 @@ type Notifier struct {
 
 // Open reads push.json. It starts no goroutine.
 func Open(o Options) (*Notifier, error) {
-	saved, err := readRecord(filepath.Join(o.Dir, fileName))
+	saved, err := readRecord(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open notifications: %w", err)
 	}

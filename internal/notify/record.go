@@ -1,15 +1,12 @@
 package notify
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -134,42 +131,31 @@ type record struct {
 	Outcomes      []Outcome         `json:"outcomes"`
 }
 
-func readRecord(path string) (record, error) {
-	r := record{Format: 1, Channels: map[string]Choice{}, Told: map[string]told{}}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return r, nil
+// recordFile is push.json. Without it the hub would lose each device's keys, so a
+// person decides.
+func recordFile(dir string) jsonfile.File[record] {
+	path := filepath.Join(dir, fileName)
+	return jsonfile.File[record]{
+		Path: path, Damage: jsonfile.Refuse,
+		Check:  func(r record) error { return jsonfile.Format(r.Format, 1) },
+		Remedy: "remove " + path + " to start over; then each device has to turn notifications on again",
 	}
-	if err != nil {
-		return r, err
-	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fmt.Errorf("%s cannot be read; remove it to start over, each device then has to turn notifications on again: %w", path, err)
-	}
-	if r.Format != 1 {
-		return r, fmt.Errorf("%s has format %d, which a newer version of abide wrote", path, r.Format)
-	}
+}
+
+func readRecord(dir string) (record, error) {
+	r, _, err := recordFile(dir).Read()
+	r.Format = 1
 	if r.Told == nil {
 		r.Told = map[string]told{}
 	}
 	if r.Channels == nil {
 		r.Channels = map[string]Choice{}
 	}
-	return r, nil
+	return r, err
 }
 
 // save replaces push.json atomically. The caller holds the lock.
-func (n *Notifier) save() error {
-	data, err := json.Marshal(n.saved)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", fileName, err)
-	}
-	path := filepath.Join(n.dir, fileName)
-	if err := disk.Replace(disk.OS(), path, data); err != nil {
-		return fmt.Errorf("write %s: %w", fileName, err)
-	}
-	return nil
-}
+func (n *Notifier) save() error { return recordFile(n.dir).Write(n.saved) }
 
 // keep saves and logs a failure: the change still takes effect, but a crash may
 // lose it. The caller holds the lock.

@@ -2,15 +2,9 @@ package list
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"log/slog"
-	"os"
 	"time"
 
-	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 )
 
 // readFile keeps the read marks, in the data directory:
@@ -24,24 +18,12 @@ type readMarksFile struct {
 	Since map[string]int64 `json:"since,omitempty"`
 }
 
-// readReadFile returns the marks in the file. An invalid file is renamed.
-func readReadFile(path string, logger *slog.Logger) (f readMarksFile) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f
+// file is where the marks are kept. They are not worth stopping the hub.
+func (r *ReadMarks) file() jsonfile.File[readMarksFile] {
+	return jsonfile.File[readMarksFile]{
+		Path: r.path, Damage: jsonfile.Aside, Logger: r.logger,
+		Check: func(f readMarksFile) error { return jsonfile.Format(f.Format, 1) },
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &f)
-	}
-	if err == nil && f.Format != 1 {
-		err = fmt.Errorf("format %d is not known", f.Format)
-	}
-	if err != nil {
-		aside := path + ".damaged"
-		logger.Warn("read marks cannot be read and start over", "err", err, "aside", aside, "renamed", os.Rename(path, aside))
-		return readMarksFile{}
-	}
-	return f
 }
 
 // Run saves marks shortly after they moved, and the rest when ctx ends. A failed
@@ -70,7 +52,7 @@ func (r *ReadMarks) Save() error {
 	if !unsaved {
 		return nil
 	}
-	err := saveReadFile(r.path, marks)
+	err := r.file().Write(marks)
 	if err != nil {
 		r.mu.Lock()
 		r.changed()
@@ -85,12 +67,4 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-func saveReadFile(path string, marks readMarksFile) error {
-	data, err := json.Marshal(marks)
-	if err != nil {
-		return err
-	}
-	return disk.Replace(disk.OS(), path, append(data, '\n'))
 }

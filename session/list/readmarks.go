@@ -58,7 +58,10 @@ func OpenReadMarks(dir string, logger *slog.Logger) *ReadMarks {
 		path: filepath.Join(dir, readFile), logger: logger, moved: bell.NewSlot(),
 		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]*bell.Bell{},
 	}
-	file := readReadFile(r.path, logger)
+	file, _, err := r.file().Read()
+	if err != nil {
+		logger.Warn("read marks cannot be read", "err", err)
+	}
 	for person, marks := range file.People {
 		since := file.Since[person]
 		for id, mark := range marks {

@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
 )
@@ -37,21 +36,16 @@ type hubRun struct {
 // An unreadable hub.json is replaced: the logs do not depend on it. An error that
 // isFull means only that the run is not recorded yet.
 func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubRun, err error) {
-	path := filepath.Join(dir, hubName)
-	data, err := fsys.ReadFile(path)
+	now, err = hubFileIn(fsys, dir).Load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		before.Clean = true // the first run
-	case err != nil:
+	case errors.Is(err, jsonfile.ErrNewer):
+		return hubFile{}, hubRun{}, fmt.Errorf("%w: %w", journal.ErrFormat, err)
+	case err != nil && !jsonfile.IsDamaged(err):
 		return hubFile{}, hubRun{}, fmt.Errorf("read %s: %w", hubName, err)
 	default:
-		if json.Unmarshal(data, &now) != nil || now.Format <= dirFormat && !logfile.IsEpoch(now.HubID) {
-			now = hubFile{}
-		}
 		before = now.LastRun
-	}
-	if now.Format > dirFormat {
-		return hubFile{}, hubRun{}, fmt.Errorf("%w: %s has format %d, this program knows %d", journal.ErrFormat, hubName, now.Format, dirFormat)
 	}
 	if now.HubID == "" {
 		var id [8]byte
@@ -64,14 +58,21 @@ func beginRun(fsys FS, dir, boot string, at time.Time) (now hubFile, before hubR
 }
 
 func (h hubFile) write(fsys FS, dir string) error {
-	data, err := json.MarshalIndent(h, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", hubName, err)
+	return hubFileIn(fsys, dir).Write(h)
+}
+
+// hubFileIn is hub.json of a data directory. A damaged one is replaced: the logs do
+// not depend on it.
+func hubFileIn(fsys FS, dir string) jsonfile.File[hubFile] {
+	return jsonfile.File[hubFile]{
+		FS: fsys, Path: filepath.Join(dir, hubName), Damage: jsonfile.Forget, Indent: true,
+		Check: func(h hubFile) error {
+			if err := jsonfile.Format(max(h.Format, 1), dirFormat); err != nil || logfile.IsEpoch(h.HubID) {
+				return err
+			}
+			return errors.New("it has no hub id")
+		},
 	}
-	if err := disk.Replace(fsys, filepath.Join(dir, hubName), append(data, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", hubName, err)
-	}
-	return nil
 }
 
 // nextRun returns the id of a run: its start in microseconds, but above the

@@ -1,11 +1,10 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
-	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/journal"
 )
 
@@ -44,28 +43,21 @@ func label(m *journal.Metadata, given labels) {
 // readLabels reads a session's labels.json. fs.ErrNotExist means that there are no
 // labels, or that only metadata.json has them.
 func readLabels(fsys FS, dir string) (labels, error) {
-	var given labels
-	data, err := fsys.ReadFile(filepath.Join(dir, labelsName))
-	if err != nil {
-		return given, err
-	}
-	if err := json.Unmarshal(data, &given); err != nil {
-		return labels{}, fmt.Errorf("read %s: %w", labelsName, err)
-	}
-	if id := filepath.Base(dir); given.SessionID != id {
-		return labels{}, fmt.Errorf("read %s: it belongs to session %q, not to %q", labelsName, given.SessionID, id)
-	}
-	return given, nil
+	return labelsFile(fsys, dir).Load()
+}
+
+// labelsFile is a session's labels.json. Recovery makes a damaged one from the
+// metadata.
+func labelsFile(fsys FS, dir string) jsonfile.File[labels] {
+	return jsonfile.File[labels]{FS: fsys, Path: filepath.Join(dir, labelsName), Check: func(given labels) error {
+		if id := filepath.Base(dir); given.SessionID != id {
+			return fmt.Errorf("it belongs to session %q, not to %q", given.SessionID, id)
+		}
+		return nil
+	}}
 }
 
 // writeLabels replaces a session's labels.json.
 func writeLabels(fsys FS, dir string, given labels) error {
-	data, err := json.Marshal(given)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", labelsName, err)
-	}
-	if err := disk.Replace(fsys, filepath.Join(dir, labelsName), append(data, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", labelsName, err)
-	}
-	return nil
+	return labelsFile(fsys, dir).Write(given)
 }

@@ -1,0 +1,171 @@
+// Package jsonfile is a small file of JSON that is replaced whole. Each file names a
+// rule for damage, by what its content is worth.
+package jsonfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/abidehub/abide/internal/disk"
+)
+
+// Rule says what becomes of a damaged file.
+type Rule int
+
+const (
+	// Refuse leaves the file, and reading it is an error until a person repairs or
+	// removes it: its content is nowhere else, and starting without it does harm.
+	Refuse Rule = iota
+	// Aside renames a file that cannot be read, whatever the reason, to NAME.damaged,
+	// logs that, and starts over.
+	Aside
+	// Forget treats the file as missing: the next Write replaces it.
+	Forget
+)
+
+// ErrNewer is an error for Check: a newer program wrote the file. It is not damage:
+// only Aside gives the file up.
+var ErrNewer = errors.New("a newer version of abide wrote it")
+
+// File is a file with content of type T. It holds nothing, so it may be copied, and
+// used by several goroutines; two writes at once need Shared or a lock.
+type File[T any] struct {
+	// FS is the file system; nil is the real one.
+	FS     disk.FS
+	Path   string
+	Damage Rule
+	// Check returns why decoded content is damaged; nil accepts everything.
+	Check func(T) error
+	// Remedy ends the error of Refuse: it says what a person can do.
+	Remedy string
+	// Logger is told of files that are set aside. Only Aside uses it.
+	Logger *slog.Logger
+	// Indent writes the content for people.
+	Indent bool
+	// Shared says that several programs write the file.
+	Shared bool
+}
+
+// DamagedError says why a file is not what a program wrote. Its text has no path.
+type DamagedError struct {
+	Name, Remedy string
+	Err          error
+}
+
+// Error names the file, what is wrong and the remedy.
+func (e *DamagedError) Error() string {
+	text := fmt.Sprintf("%s is damaged: %v", e.Name, e.Err)
+	if e.Remedy != "" {
+		text += "; " + e.Remedy
+	}
+	return text
+}
+
+// IsDamaged reports whether an error says that a file is damaged.
+func IsDamaged(err error) bool {
+	var damaged *DamagedError
+	return errors.As(err, &damaged)
+}
+
+// Unwrap returns the cause.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+func (f File[T]) fs() disk.FS {
+	if f.FS == nil {
+		return disk.OS()
+	}
+	return f.FS
+}
+
+// Read returns the content, and whether there is any. It applies the rule to a
+// damaged file.
+func (f File[T]) Read() (content T, found bool, err error) {
+	content, err = f.Load()
+	var none T
+	switch {
+	case err == nil:
+		return content, true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return none, false, nil
+	case f.Damage == Aside:
+		aside := f.Path + ".damaged"
+		if failed := f.fs().Rename(f.Path, aside); failed != nil {
+			return none, false, errors.Join(err, fmt.Errorf("set it aside: %w", failed))
+		}
+		f.Logger.Warn("an unreadable file was set aside and starts over", "err", err, "aside", aside)
+		return none, false, nil
+	case f.Damage == Forget && IsDamaged(err):
+		return none, false, nil
+	}
+	return none, false, err
+}
+
+// Load is Read without the rule: a missing file is fs.ErrNotExist, a damaged one a
+// *DamagedError. It does not wait for a named pipe: whatever is not a regular file is
+// damaged.
+func (f File[T]) Load() (content T, err error) {
+	data, err := f.fs().ReadFile(f.Path)
+	if errors.Is(err, disk.ErrNoFile) {
+		return content, f.damaged(disk.ErrNoFile)
+	}
+	if err != nil {
+		return content, err
+	}
+	return f.Decode(data)
+}
+
+// Decode decodes and checks the bytes of a file.
+func (f File[T]) Decode(data []byte) (content T, err error) {
+	var none T
+	if err := json.Unmarshal(data, &content); err != nil {
+		return none, f.damaged(err)
+	}
+	if f.Check == nil {
+		return content, nil
+	}
+	switch err := f.Check(content); {
+	case errors.Is(err, ErrNewer):
+		return none, fmt.Errorf("read %s: %w", filepath.Base(f.Path), err)
+	case err != nil:
+		return none, f.damaged(err)
+	}
+	return content, nil
+}
+
+func (f File[T]) damaged(err error) error { return &DamagedError{filepath.Base(f.Path), f.Remedy, err} }
+
+// Write replaces the file. After a crash at any moment it has the old or the new
+// content. disk.ErrNotDurable means that it was replaced, but a power cut may take
+// that back.
+func (f File[T]) Write(content T) error {
+	data, err := json.Marshal(content)
+	if f.Indent && err == nil {
+		data, err = json.MarshalIndent(content, "", "  ")
+	}
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(f.Path), err)
+	}
+	replace := disk.Replace
+	if f.Shared {
+		replace = disk.ReplaceAmong
+	}
+	if err := replace(f.fs(), f.Path, append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(f.Path), err)
+	}
+	return nil
+}
+
+// Format accepts content of format 1 to newest: a higher one is ErrNewer.
+func Format(given, newest int) error {
+	switch {
+	case given > newest:
+		return fmt.Errorf("%w: format %d, this program knows %d", ErrNewer, given, newest)
+	case given < 1:
+		return errors.New("it has no format")
+	}
+	return nil
+}
