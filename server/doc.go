@@ -13,6 +13,8 @@ type doc struct {
 	headers []param
 	// in and out are zero values of the bodies; nil means none.
 	in, out any
+	// raw says that the body is bytes, which the handler reads as they come.
+	raw bool
 	// status is the status of success.
 	status int
 	// stream is the media type of an alternative response.
@@ -236,6 +238,7 @@ func docAuthenticate() doc {
 
 func docAttach() doc {
 	return doc{
+		raw:     true,
 		summary: "Store the body as a file that prompts of this session may name: at most 25 MiB, its media type as Content-Type. The name in the answer is the server's.",
 		out:     event.Attachment{}, status: 201,
 		query: []param{{"name", "the file's own name", ""}},

@@ -100,14 +100,11 @@ func (s *Server) stream(c *call, own *session.BackgroundSession, from place) err
 	}
 	defer s.clients.leave(c.grant)
 	c.over() // a stream does not count as a running request: it has its own limit
-	live := &liveStream{grant: c.grant, sessionID: own.ID(), conn: connOf(c.r)}
-	if tcp, ok := live.conn.(tcpConn); ok {
+	if tcp, ok := connOf(c.r).(tcpConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {
 			return err
 		}
 	}
-	s.streams.add(live)
-	defer s.streams.remove(live)
 	loaded, page, cursor, err := spanOf(own).begin(c.r.Context(), from)
 	if err != nil {
 		return err

@@ -160,6 +160,7 @@ const maxImport = 4 << 30
 
 func docImport() doc {
 	return doc{
+		raw: true,
 		summary: "Bring back an export: the body is the zip of a session, or the lines of its events from the first on. 200 where the session is there already. " +
 			"Nothing is added to an imported session.",
 		out: wire.SessionInfo{}, status: 201,

@@ -115,11 +115,16 @@ func (d apiDoc) fits(s apiSchema, value any, at string) error {
 	return nil
 }
 
-// Every documented operation is called. Status, media type and every field of the
-// response must match the document.
-func TestEveryAnswerIsAsDocumented(t *testing.T) {
-	h := startHub(t, hubOptions{})
-	doc := readDoc(t, h)
+// apiCall is a request that succeeds.
+type apiCall struct {
+	method, route, path string
+	body                any
+}
+
+// everyCall has one request for each documented operation, in an order in which all of
+// them succeed, and the page that some of them are sent by.
+func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
+	t.Helper()
 	s := h.session()
 	one := "/api/sessions/" + s.ID()
 	require.NoError(t, os.WriteFile(filepath.Join(s.Info().Workspace, "a.txt"), []byte("hello"), 0o600))
@@ -175,11 +180,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		question = told.next()
 	}
 
-	asked := map[string]bool{}
-	for _, r := range []struct {
-		method, route, path string
-		body                any
-	}{
+	calls := []apiCall{
 		{"GET", "/api/sessions/{id}/interruption", cut[0].path + "/interruption", nil},
 		{"POST", "/api/sessions/{id}/resume", cut[0].path + "/resume", cut[0].body},
 		{"POST", "/api/sessions/{id}/dismiss", cut[1].path + "/dismiss", cut[1].body},
@@ -253,15 +254,28 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		{"POST", "/api/sessions/{id}/authenticate", one + "/authenticate", map[string]string{"method_id": "browser"}},
 		{"POST", "/api/sessions/{id}/reopen", one + "/reopen", nil},
 		{"POST", "/api/sessions/{id}/restart", one + "/restart", nil},
-	} {
+	}
+	for i := range calls {
+		if calls[i].path == "" {
+			calls[i].path = calls[i].route
+		}
+	}
+	return calls, phone
+}
+
+// Every documented operation is called. Status, media type and every field of the
+// response must match the document.
+func TestEveryAnswerIsAsDocumented(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	doc := readDoc(t, h)
+	calls, phone := everyCall(t, h)
+	asked := map[string]bool{}
+	for _, r := range calls {
 		name := r.method + " " + r.route
 		asked[name] = true
 		op, ok := doc.Paths[r.route][strings.ToLower(r.method)]
 		require.True(t, ok, "%s is not documented", name)
 		require.NotEmpty(t, op.Summary, name)
-		if r.path == "" {
-			r.path = r.route
-		}
 		header := bearer(h.token)
 		switch {
 		case r.route == "/api/pair", r.route == "/api/answer":

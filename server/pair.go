@@ -154,6 +154,9 @@ func revokeRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
+	if id == c.grant.ID {
+		c.held.release() // it is told the outcome
+	}
 	if err := s.registry.Revoke(id); err != nil {
 		return err
 	}

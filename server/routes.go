@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -140,6 +141,7 @@ type call struct {
 	r      *http.Request
 	grant  auth.Grant
 	over   func() // the request no longer counts as running; may be called again
+	held   *held  // nil below the gate Credential
 }
 
 // admit checks authorisation and scope before a route's handler.
@@ -151,7 +153,7 @@ func (s *Server) admit(rt route) http.Handler {
 			if unexpected {
 				c.logger().Error("request failed", "err", err)
 			}
-			p.write(w)
+			p.write(c.w)
 		}
 	})
 }
@@ -168,7 +170,8 @@ func (s *Server) serve(rt route, c *call) error {
 	if ofSession && !validID(id) {
 		return invalid("that is not the id of a session")
 	}
-	if rt.gate == auth.Credential && !rt.filtered && !grant.May(rt.verb, id) {
+	may := func(g auth.Grant) bool { return rt.filtered || g.May(rt.verb, id) }
+	if rt.gate == auth.Credential && !may(grant) {
 		return forbidden()
 	}
 	if rt.gate == auth.Credential {
@@ -178,8 +181,29 @@ func (s *Server) serve(rt route, c *call) error {
 		}
 		c.over = sync.OnceFunc(func() { s.clients.done(grant) })
 		defer c.over()
+		defer s.hold(c, may)()
+		if rt.doc.in == nil && !rt.doc.raw {
+			c.skipBody()
+		}
+		if err := c.held.check(); err != nil {
+			return err
+		}
 	}
-	return rt.handle(s, c)
+	err = rt.handle(s, c)
+	if err != nil && c.held != nil {
+		if over := c.held.check(); over != nil {
+			return over
+		}
+	}
+	return err
+}
+
+// skipBody reads the body of a request whose route takes none, so that each route acts
+// after its request has come whole.
+func (c *call) skipBody() {
+	if c.r.ContentLength != 0 && c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		_, _ = io.CopyN(io.Discard, c.r.Body, maxBody) // the grant is asked for next
+	}
 }
 
 // id returns the session id in the path.

@@ -94,7 +94,7 @@ type Server struct {
 	timing   Timing
 	frames   *frameCache
 	clients  *clientSet
-	streams  streamSet
+	held     heldSet
 	large    chan struct{} // holds a value for each large message being decoded
 	previews previews
 	handler  http.Handler
@@ -221,7 +221,7 @@ func (s *Server) drain(hs *http.Server) {
 	s.clients.wait()
 }
 
-// watchGrants ends sockets and streams without a valid grant: at once after a
+// watchGrants ends sockets, streams and requests without a valid grant: at once after a
 // revocation, within a second of an expiry.
 func (s *Server) watchGrants() {
 	tick := time.NewTicker(time.Second)
@@ -229,7 +229,7 @@ func (s *Server) watchGrants() {
 	for {
 		changed := s.registry.Changed()
 		s.clients.each(func(c *SessionWSClient) { c.regrant() })
-		s.streams.regrant(s.registry)
+		s.held.regrant()
 		select {
 		case <-s.ctx.Done():
 			return

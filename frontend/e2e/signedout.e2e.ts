@@ -36,6 +36,7 @@ describe('a device whose sign-in was revoked', () => {
     const signedOut = page.getByRole('heading', { name: 'This device is signed out' })
     await signedOut.waitFor()
     await page.getByText('kept on this device').waitFor()
+    expect(await page.title()).toBe('abide')
     await until('nothing kept of the session', async () => (await kept()).pages === 0)
     expect((await kept()).words).not.toContain('secret')
     await page.reload()

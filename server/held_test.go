@@ -1,0 +1,170 @@
+package server_test
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session/event"
+)
+
+// withoutACredential are the routes that no grant admits.
+var withoutACredential = []string{"/api/ready", "/api/pair", "/api/page", "/api/answer"}
+
+// Fault 91. The head of each request is admitted, then its grant ends, then the body
+// comes.
+func TestFault91ARequestWhoseGrantEndsBeforeItsBodyIsRefusedAndDoesNothing(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	calls, _ := everyCall(t, h)
+	before := stored(t, h)
+	walked := 0
+	for _, c := range calls {
+		if c.method == "GET" || strings.Contains(strings.Join(withoutACredential, " "), c.route) {
+			continue
+		}
+		walked++
+		name := c.method + " " + c.route
+		var header http.Header
+		id := ""
+		if c.route == "/api/pairings" {
+			phone := h.page("revoked", nil)
+			header = phone.header()
+			header.Set("Origin", h.origin())
+			grants := h.registry.Grants()
+			for _, g := range grants {
+				if g.Name == "revoked" {
+					id = g.ID
+				}
+			}
+		} else {
+			token, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Owner})
+			require.NoError(t, err)
+			header, id = bearer(token), grant.ID
+		}
+		body := []byte("{}")
+		if c.body != nil {
+			var err error
+			body, err = json.Marshal(c.body)
+			require.NoError(t, err)
+		}
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n", c.method, c.path, h.addr, len(body))
+		require.NoError(t, header.Write(conn))
+		fmt.Fprint(conn, "\r\n")
+		r := bufio.NewReader(conn)
+		line, err := r.ReadString('\n')
+		require.NoError(t, err, name)
+		require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "%s was answered before its body came", name)
+		_, err = r.ReadString('\n')
+		require.NoError(t, err)
+		require.NoError(t, h.registry.Revoke(id))
+		_, _ = conn.Write(body) // the connection may be cut by now
+		res, err := http.ReadResponse(r, nil)
+		if err == nil {
+			require.Equal(t, 401, res.StatusCode, name)
+			require.NoError(t, res.Body.Close())
+		}
+	}
+	require.Greater(t, walked, 35)
+	require.Equal(t, before, stored(t, h))
+	for _, g := range h.registry.Grants() {
+		require.NotEqual(t, "Phone", g.Name, "a device was renamed")
+	}
+}
+
+// stored are the sessions' files, by a hash, and the number of subscriptions.
+func stored(t *testing.T, h *hub) map[string]string {
+	t.Helper()
+	files := map[string]string{"subscriptions": h.api("GET", "/api/push", nil).body, "channels": h.api("GET", "/api/channels", nil).body}
+	sessions := filepath.Join(h.dir, "sessions")
+	require.NoError(t, filepath.WalkDir(sessions, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "metadata.json" { // which is written some time after the events
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = fmt.Sprintf("%x", sha256.Sum256(text))
+		return err
+	}))
+	return files
+}
+
+// Fault 91. An answer that is being sent ends with the grant.
+func TestFault91AnAnswerEndsWithItsGrant(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	for n := range 60 {
+		text := make([]byte, 100_000)
+		_, _ = rand.Read(text)
+		data := fmt.Sprintf(`{"message_id":"m%d","text":"%x"}`, n, text)
+		_, _, err := s.Log().Append(t.Context(), event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
+		require.NoError(t, err)
+	}
+	one := "/api/sessions/" + s.ID()
+	for _, c := range []struct{ name, path, accept string }{
+		{"export", one + "/export?format=jsonl", "*/*"},
+		{"zip", one + "/export?format=zip", "*/*"},
+		{"events", one + "/events", "text/event-stream"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			token, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()})
+			require.NoError(t, err)
+			conn, err := net.Dial("tcp", h.addr)
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+			require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: %s\r\n\r\n", c.path, h.addr, token, c.accept)
+			_, err = io.ReadFull(conn, make([]byte, 1_000))
+			require.NoError(t, err)
+			require.NoError(t, h.registry.Revoke(grant.ID))
+			revoked := time.Now()
+			_, err = io.Copy(io.Discard, conn)
+			require.Error(t, err, "the connection was cut")
+			require.Less(t, time.Since(revoked), patience/2)
+		})
+	}
+}
+
+// Fault 91. A body that comes slowly ends with the grant.
+func TestFault91ABodyEndsWithItsGrant(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	for _, path := range []string{"/api/import", "/api/sessions/" + s.ID() + "/attachments?name=a"} {
+		token, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Owner})
+		require.NoError(t, err)
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", path, h.addr, token)
+		r := bufio.NewReader(conn)
+		line, err := r.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "HTTP/1.1 100 Continue\r\n", line)
+		_, err = r.ReadString('\n')
+		require.NoError(t, err)
+		fmt.Fprint(conn, "half")
+		require.NoError(t, h.registry.Revoke(grant.ID))
+		res, err := http.ReadResponse(r, nil)
+		require.NoError(t, err)
+		require.Equal(t, 401, res.StatusCode, path)
+		require.NoError(t, res.Body.Close())
+	}
+}
