@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // idOf returns the id of a token's credential.
@@ -85,7 +86,7 @@ func TestEveryRecordHasTheIDOfItsCredential(t *testing.T) {
 			CreatedByID string `json:"created_by_id"`
 			Method      string `json:"method"`
 			Raw         struct {
-				Rule session.Rule `json:"rule"`
+				Rule state.Rule `json:"rule"`
 			} `json:"raw"`
 		}
 		require.NoError(t, json.Unmarshal(e.Data, &data))

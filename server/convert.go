@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
 )
 
 // maxObservers limits the observers in a state. With a thousand observers, each
@@ -61,7 +62,7 @@ func stateFrame(s session.State) *wire.State {
 	return frame
 }
 
-func interruptionOf(i session.Interruption) *wire.Interruption {
+func interruptionOf(i state.Interruption) *wire.Interruption {
 	return &wire.Interruption{
 		InterruptionID: i.ID, Turn: i.Turn, Reason: i.Reason, Phase: i.Phase, AtSeq: i.AtSeq, At: i.At.UTC(), Held: i.Held,
 	}

@@ -237,7 +237,7 @@ func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) e
 
 func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
 	grant := c.grant.Load()
-	remember := session.RuleScope(m.Remember)
+	remember := state.RuleScope(m.Remember)
 	if err := mayRule(*grant, s.ID(), remember); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 type apiDoc struct {
@@ -137,7 +138,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	require.Eventually(t, func() bool { return len(s.State().PendingPermissions) == 1 }, patience, 1e6)
 	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "waiting", Text: "hold"})
 	require.NoError(t, err)
-	rule, err := s.AddRule(context.Background(), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read", CreatedBy: "owner"})
+	rule, err := s.AddRule(context.Background(), state.Rule{Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "read", CreatedBy: "owner"})
 	require.NoError(t, err)
 	comment, err := s.AddComment(session.Comment{CommentID: "c1", FromSeq: 1, Text: "look", By: "ann"})
 	require.NoError(t, err)

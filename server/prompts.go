@@ -7,6 +7,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 func promptRoute(s *Server, c *call) error { return askAgent(c, "") }
@@ -75,7 +76,7 @@ func permissionRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	remember := session.RuleScope(in.Remember)
+	remember := state.RuleScope(in.Remember)
 	if err := mayRule(c.grant, c.id(), remember); err != nil {
 		return err
 	}

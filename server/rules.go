@@ -8,8 +8,8 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 func rulesRoute(s *Server, c *call) error {
@@ -33,7 +33,7 @@ func ruleAddRoute(s *Server, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := mayRule(c.grant, c.id(), session.RuleScope(in.Scope)); err != nil {
+	if err := mayRule(c.grant, c.id(), state.RuleScope(in.Scope)); err != nil {
 		return err
 	}
 	if in.PermissionID != "" && (in.Kind != "" || in.Subject != "") {
@@ -44,8 +44,8 @@ func ruleAddRoute(s *Server, c *call) error {
 		return err
 	}
 	by := c.grant.By()
-	rule := session.Rule{
-		Scope: session.RuleScope(in.Scope), Effect: session.RuleEffect(in.Effect), Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
+	rule := state.Rule{
+		Scope: state.RuleScope(in.Scope), Effect: state.RuleEffect(in.Effect), Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
 	}
 	if in.PermissionID != "" {
 		if rule, err = own.Like(c.r.Context(), rule, in.PermissionID); err != nil {
@@ -73,7 +73,7 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(r session.Rule) bool { return r.ID == id })
+	i := slices.IndexFunc(list, func(r state.Rule) bool { return r.ID == id })
 	if i < 0 {
 		return notFound(fmt.Sprintf("rule %q", id))
 	}
@@ -87,7 +87,7 @@ func ruleRevokeRoute(s *Server, c *call) error {
 	return c.done()
 }
 
-func ruleOf(r session.Rule) wire.Rule {
+func ruleOf(r state.Rule) wire.Rule {
 	return wire.Rule{
 		ID: r.ID, Scope: wire.RuleScope(r.Scope), Effect: wire.RuleEffect(r.Effect), Agent: r.Agent, Kind: r.Kind, Subject: r.Subject, Title: r.Title,
 		AgentTold: r.AgentTold, CreatedBy: r.CreatedBy, CreatedByID: r.CreatedByID, CreatedAt: r.CreatedAt, Suspended: r.Suspended,
@@ -95,13 +95,13 @@ func ruleOf(r session.Rule) wire.Rule {
 }
 
 // ruleDetail describes a rule in the audit trail.
-func ruleDetail(r session.Rule) string {
+func ruleDetail(r state.Rule) string {
 	return fmt.Sprintf("%s: %s %s %q, for the %s", r.ID, r.Effect, r.Kind, r.Title, r.Scope)
 }
 
 // noteAnswer records an answer to a permission request and whether it is
 // remembered.
-func (s *Server) noteAnswer(peer string, g auth.Grant, sessionID string, o event.PermissionOutcome, remember session.RuleScope) {
+func (s *Server) noteAnswer(peer string, g auth.Grant, sessionID string, o event.PermissionOutcome, remember state.RuleScope) {
 	detail := fmt.Sprintf("%s: %s %s", o.PermissionID, o.Outcome, o.OptionID)
 	s.note(peer, g, audit.Record{Verb: audit.PermissionAnswer, SessionID: sessionID, Detail: detail})
 	if remember != "" {
@@ -112,11 +112,11 @@ func (s *Server) noteAnswer(peer string, g auth.Grant, sessionID string, o event
 // mayRule refuses a rule with a larger scope than the credential's. A rule for one
 // session needs the right to manage it. A rule for an agent answers in every
 // session and needs the right to manage all. An empty scope makes no rule.
-func mayRule(grant auth.Grant, sessionID string, scope session.RuleScope) error {
+func mayRule(grant auth.Grant, sessionID string, scope state.RuleScope) error {
 	switch {
 	case scope == "":
 		return nil
-	case scope == session.RuleAgent && !grant.May(auth.Manage, ""):
+	case scope == state.RuleAgent && !grant.May(auth.Manage, ""):
 		return &problem{code: wire.CodeForbidden, message: "a rule for every session of the agent takes access to every session; make one for this session"}
 	case !grant.May(auth.Manage, sessionID):
 		return &problem{code: wire.CodeForbidden, message: "making a rule takes access to manage the session; answer without remember"}

@@ -16,11 +16,12 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
-func (h *hub) rules(s *session.BackgroundSession) []session.Rule {
+func (h *hub) rules(s *session.BackgroundSession) []state.Rule {
 	h.t.Helper()
-	var list struct{ Rules []session.Rule }
+	var list struct{ Rules []state.Rule }
 	res := h.api("GET", "/api/sessions/"+s.ID()+"/rules", nil)
 	require.Equal(h.t, 200, res.status, res.body)
 	res.decode(h.t, &list)
@@ -40,7 +41,7 @@ func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
 	find[*wire.PermissionResolved](p, nil)
 	made := h.rules(other)
 	require.Len(t, made, 1, "a rule of an agent is missing in another of its sessions")
-	require.Equal(t, session.RuleAgent, made[0].Scope)
+	require.Equal(t, state.RuleAgent, made[0].Scope)
 	require.Equal(t, "owner", made[0].CreatedBy)
 
 	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle })
@@ -258,7 +259,7 @@ func TestAnAckBeyondTheLogIsInvalidAndTheSocketLives(t *testing.T) {
 }
 
 // ruled is a session with a rule of the credential that answers "make".
-func (h *hub) ruled(by string, scope session.RuleScope) *session.BackgroundSession {
+func (h *hub) ruled(by string, scope state.RuleScope) *session.BackgroundSession {
 	h.t.Helper()
 	s := h.session()
 	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "rule", Text: "ask"})
@@ -288,18 +289,18 @@ func (h *hub) answered(s *session.BackgroundSession, id string) bool {
 
 func TestARuleIsSuspendedWhenItsMakersCredentialEnds(t *testing.T) {
 	for name, test := range map[string]struct {
-		scope session.RuleScope
+		scope state.RuleScope
 		end   func(h *hub, id string, later func())
 	}{
-		"revoked, rule of the session": {session.RuleSession, func(h *hub, id string, _ func()) {
+		"revoked, rule of the session": {state.RuleSession, func(h *hub, id string, _ func()) {
 			require.Equal(h.t, 204, h.api("DELETE", "/api/devices/"+id, nil).status)
 		}},
-		"revoked, rule of the agent": {session.RuleAgent, func(h *hub, id string, _ func()) {
+		"revoked, rule of the agent": {state.RuleAgent, func(h *hub, id string, _ func()) {
 			require.Equal(h.t, 204, h.api("DELETE", "/api/devices/"+id, nil).status)
 		}},
-		"expired":               {session.RuleSession, func(_ *hub, _ string, later func()) { later() }},
-		"may no longer manage":  {session.RuleSession, func(h *hub, _ string, _ func()) { h.narrow("maker", auth.Viewer, "") }},
-		"owner of another only": {session.RuleSession, func(h *hub, _ string, _ func()) { h.narrow("maker", auth.Owner, "20260221-140307-9f3a11c0") }},
+		"expired":               {state.RuleSession, func(_ *hub, _ string, later func()) { later() }},
+		"may no longer manage":  {state.RuleSession, func(h *hub, _ string, _ func()) { h.narrow("maker", auth.Viewer, "") }},
+		"owner of another only": {state.RuleSession, func(h *hub, _ string, _ func()) { h.narrow("maker", auth.Owner, "20260221-140307-9f3a11c0") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ahead atomic.Int64
@@ -326,7 +327,7 @@ func TestARuleOfTheCommandLineOutlivesItsShortCredential(t *testing.T) {
 	var ahead atomic.Int64
 	h := startHub(t, hubOptions{now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	local := h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "command line", Life: time.Hour, Holder: auth.LocalHolder(1000)})
-	s := h.ruled(local, session.RuleSession)
+	s := h.ruled(local, state.RuleSession)
 	require.Equal(t, "uid:1000", h.rules(s)[0].CreatedByID)
 	ahead.Store(int64(2 * time.Hour))
 	require.True(t, h.answered(s, "later"))
@@ -336,7 +337,7 @@ func TestARuleOfTheCommandLineOutlivesItsShortCredential(t *testing.T) {
 func TestARuleWithoutAnIDGoesByItsMakersName(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
-	_, err := s.AddRule(t.Context(), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read", CreatedBy: "old phone"})
+	_, err := s.AddRule(t.Context(), state.Rule{Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "read", CreatedBy: "old phone"})
 	require.NoError(t, err)
 	require.True(t, h.rules(s)[0].Suspended)
 	h.mint(auth.TokenRequest{Scope: auth.Viewer, Name: "old phone", SessionID: s.ID()})

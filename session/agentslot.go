@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Limits of supervision.
@@ -47,8 +48,8 @@ func (c stopCause) ends() event.StopReason {
 
 // turnEnder ends the open turn. It is the interface for the parts below turns.
 type turnEnder interface {
-	end(before []entry, reason event.StopReason, failure *event.Failure) error
-	endOrLater(before []entry, reason event.StopReason, failure *event.Failure)
+	end(before []state.Entry, reason event.StopReason, failure *event.Failure) error
+	endOrLater(before []state.Entry, reason event.StopReason, failure *event.Failure)
 }
 
 // agentSlot holds the session's agent process: it starts, restarts and stops the
@@ -166,8 +167,8 @@ func (a *agentSlot) start() {
 		SessionID:      a.id,
 		Agent:          a.agentName,
 		Workspace:      a.workspace,
-		AgentSessionID: a.fold.agentSessionID,
-		ContextLost:    a.fold.given > 0,
+		AgentSessionID: a.fold.AgentSessionID,
+		ContextLost:    a.fold.Given > 0,
 		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return a.log.OpenBlob(sha256) },
 		Past:           a.log,
 		PastAfter:      max(0, a.log.Marks().Min-1),
@@ -233,7 +234,7 @@ func (a *agentSlot) startFailed(err error) {
 	var wanted *LoginNeeded
 	if errors.As(err, &wanted) {
 		// Another attempt would fail too: a person must log in.
-		failure.Code, failure.Message = codeAuthRequired, wanted.Error()
+		failure.Code, failure.Message = state.CodeAuthRequired, wanted.Error()
 		a.become(AgentFailed, failure.Message)
 		a.login = wanted.Methods
 	} else if exited != nil && a.queue.Len() > 0 {
@@ -241,7 +242,7 @@ func (a *agentSlot) startFailed(err error) {
 	} else {
 		a.become(AgentFailed, failure.Message+". A prompt or a restart tries again.")
 	}
-	var said []entry
+	var said []state.Entry
 	if exited == nil { // no process ran, so no AgentExit explains it
 		said = a.entries(event.Error{Code: failure.Code, Message: failure.Message})
 	}
@@ -258,7 +259,7 @@ func (a *agentSlot) takeExit(exit event.AgentExit) error {
 		a.exited = &exit // started handles it
 		return nil
 	}
-	reason, midTurn := event.StopAgentExit, a.fold.open
+	reason, midTurn := event.StopAgentExit, a.fold.Open
 	if a.cause != notStopped {
 		reason = a.cause.ends()
 	}
@@ -291,7 +292,7 @@ func (a *agentSlot) noNews(before event.Seq, updated time.Time) {
 // recordExit writes an agent's exit and closes its open calls and requests. A turn
 // that was not given to the agent stays open for the next one.
 func (a *agentSlot) recordExit(exit event.AgentExit, reason event.StopReason) error {
-	if a.fold.open && !a.turn.given && !a.turn.restore.halfway() {
+	if a.fold.Open && !a.turn.given && !a.turn.restore.halfway() {
 		_, err := a.write(append(a.entries(exit), a.closeAll(string(reason))...)...)
 		return err
 	}
@@ -320,8 +321,8 @@ func (a *agentSlot) stop(cause stopCause) {
 		return
 	}
 	starting := a.status == AgentStarting
-	if a.fold.open && a.turn.given {
-		a.turn.stoppedIn = a.fold.phase()
+	if a.fold.Open && a.turn.given {
+		a.turn.stoppedIn = a.fold.Phase()
 	}
 	a.become(AgentStopping, a.message)
 	a.cause = cause
@@ -461,7 +462,7 @@ func (a *agentSlot) rest(now time.Time) {
 	if a.status == AgentStopping {
 		return // its seat is free in a moment, so no other session must give one up
 	}
-	idle := a.up() && !a.fold.open && len(a.fold.permissions.open) == 0 && !a.closing
+	idle := a.up() && !a.fold.Open && len(a.fold.Permissions.Open) == 0 && !a.closing
 	if _, waiting := a.queue.NextDue(now); !idle || waiting {
 		if !a.restSince.IsZero() {
 			a.restSince = time.Time{}

@@ -22,7 +22,7 @@ type Answer struct {
 	// this session or in every session of this agent. Without it, an "always"
 	// option makes a rule for the session. The agent gets its once option if it has
 	// one: the hub keeps the rule and can revoke it.
-	Remember RuleScope
+	Remember state.RuleScope
 	// MayRule means that the person may make rules in this session. Without it
 	// Remember is ErrForbidden, and an "always" option counts once.
 	MayRule bool
@@ -42,20 +42,20 @@ type questions struct {
 
 func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 	var none event.PermissionOutcome
-	if winner, settled := q.fold.permissions.outcome(a.PermissionID); settled {
+	if winner, settled := q.fold.Permissions.Outcome(a.PermissionID); settled {
 		if q.sentAgain(winner, a) {
 			return winner, nil
 		}
 		return none, &state.AlreadyResolved{Winner: winner}
 	}
-	request, open := q.fold.permissions.find(a.PermissionID)
+	request, open := q.fold.Permissions.Find(a.PermissionID)
 	if !open {
 		return none, fmt.Errorf("%w: no permission request %q is open in this session", state.ErrNotFound, a.PermissionID)
 	}
-	if a.SeenSeq > 0 && q.fold.tools.changedAt(request.Request.ToolCallID) > a.SeenSeq {
+	if a.SeenSeq > 0 && q.fold.Tools.ChangedAt(request.Request.ToolCallID) > a.SeenSeq {
 		return none, fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", state.ErrConflict)
 	}
-	chosen, offered := request.option(a.OptionID)
+	chosen, offered := request.Option(a.OptionID)
 	if !offered {
 		return none, fmt.Errorf("%w: the agent did not offer option %q", state.ErrInvalid, a.OptionID)
 	}
@@ -67,8 +67,8 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 			return none, err
 		}
 	}
-	if a.Remember != "" && a.Remember != RuleSession && a.Remember != RuleAgent {
-		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", state.ErrInvalid, RuleSession, RuleAgent)
+	if a.Remember != "" && a.Remember != state.RuleSession && a.Remember != state.RuleAgent {
+		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", state.ErrInvalid, state.RuleSession, state.RuleAgent)
 	}
 	lasting, err := q.lastingOf(request, chosen, a)
 	if err != nil {
@@ -85,14 +85,14 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 		By:           a.Actor.Name,
 		ByID:         a.Actor.ID,
 	}
-	list := []entry{{request.Turn, outcome}}
+	list := []state.Entry{{Turn: request.Turn, Payload: outcome}}
 	for _, note := range lasting.notes {
-		list = append(list, entry{request.Turn, note})
+		list = append(list, state.Entry{Turn: request.Turn, Payload: note})
 	}
 	if _, err := q.write(list...); err != nil {
 		return none, fmt.Errorf("settle permission request: %w", q.stuck(err))
 	}
-	if lasting.rule != nil && lasting.rule.Scope == RuleAgent {
+	if lasting.rule != nil && lasting.rule.Scope == state.RuleAgent {
 		q.keepRule(*lasting.rule)
 	}
 	told := outcome
@@ -131,25 +131,25 @@ func (q *questions) tellAgent(outcomes ...event.PermissionOutcome) {
 
 // recordRequest records a permission request of the agent.
 func (q *questions) recordRequest(p event.PermissionRequest) error {
-	_, open := q.fold.permissions.find(p.PermissionID)
-	_, settled := q.fold.permissions.outcome(p.PermissionID)
+	_, open := q.fold.Permissions.Find(p.PermissionID)
+	_, settled := q.fold.Permissions.Outcome(p.PermissionID)
 	if open || settled || p.PermissionID == "" {
 		q.logger.Warn("agent asked with an id that is not new", "permission", p.PermissionID)
 		return nil
 	}
-	about := q.fold.subjectOf(p)
-	p.Title = cmp.Or(p.Title, about.title, "The agent asks for permission")
-	request := openRequest{Request: p, Turn: q.fold.turnOf(p)}
-	list := []entry{{request.Turn, p}}
+	about := q.fold.SubjectOf(p)
+	p.Title = cmp.Or(p.Title, about.Title, "The agent asks for permission")
+	request := state.OpenRequest{Request: p, Turn: q.fold.TurnOf(p)}
+	list := []state.Entry{{Turn: request.Turn, Payload: p}}
 	var outcomes []event.PermissionOutcome
-	if q.turn.cancelled && q.fold.open {
+	if q.turn.cancelled && q.fold.Open {
 		// A cancel settled all open requests before this one came.
-		o := request.cancelled(theHub(), "the turn was cancelled")
+		o := request.Cancelled(state.TheHub(), "the turn was cancelled")
 		outcomes = append(outcomes, o)
-		list = append(list, entry{request.Turn, o})
+		list = append(list, state.Entry{Turn: request.Turn, Payload: o})
 	} else if o, decided := q.decide(about, p); decided {
 		outcomes = append(outcomes, o)
-		list = append(list, entry{request.Turn, o})
+		list = append(list, state.Entry{Turn: request.Turn, Payload: o})
 	}
 	if _, err := q.write(list...); err != nil {
 		return err
@@ -161,18 +161,18 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 // recordWithdrawal records that the agent withdrew its request. An earlier answer
 // stays.
 func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
-	request, open := q.fold.permissions.find(p.PermissionID)
+	request, open := q.fold.Permissions.Find(p.PermissionID)
 	if !open {
 		return nil
 	}
-	_, err := q.write(entry{request.Turn, p})
+	_, err := q.write(state.Entry{Turn: request.Turn, Payload: p})
 	return err
 }
 
 // watchRequests applies the policy for unwatched sessions. The policy never allows
 // a request.
 func (q *questions) watchRequests(now time.Time) {
-	open := q.fold.permissions.open
+	open := q.fold.Permissions.Open
 	if len(open) == 0 || q.closing || q.health.broken() {
 		return
 	}
@@ -188,7 +188,7 @@ func (q *questions) watchRequests(now time.Time) {
 		return
 	}
 	for _, r := range open {
-		at := r.asked
+		at := r.Asked
 		if q.unwatched.After(at) {
 			at = q.unwatched
 		}
@@ -199,26 +199,10 @@ func (q *questions) watchRequests(now time.Time) {
 			q.wake(at)
 			continue
 		}
-		o := r.denied("no person watches this session")
-		if _, err := q.write(entry{r.Turn, o}); err != nil {
+		o := r.Denied("no person watches this session")
+		if _, err := q.write(state.Entry{Turn: r.Turn, Payload: o}); err != nil {
 			return
 		}
 		q.tellAgent(o)
 	}
-}
-
-// denied rejects a request once, with the agent's option for that if there is one.
-func (r openRequest) denied(reason string) event.PermissionOutcome {
-	for _, o := range r.Request.Options {
-		if o.Kind == event.RejectOnce {
-			return event.PermissionOutcome{
-				PermissionID: r.Request.PermissionID,
-				Outcome:      event.OutcomeSelected,
-				OptionID:     o.OptionID,
-				By:           byHub,
-				Reason:       reason,
-			}
-		}
-	}
-	return r.cancelled(theHub(), reason)
 }

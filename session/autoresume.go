@@ -2,15 +2,12 @@ package session
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
 
 const (
-	// resumePrefix begins the id of a prompt that resumes a turn.
-	resumePrefix = "resume-"
 	// autoResumes is how often the hub resumes by itself after each prompt of a
 	// person.
 	autoResumes = 2
@@ -18,24 +15,15 @@ const (
 	autoBound = time.Minute
 )
 
-// countResume counts the resumes since the last other prompt.
-func (i *interruptions) countResume(promptID string) {
-	if strings.HasPrefix(promptID, resumePrefix) {
-		i.Resumes++
-	} else {
-		i.Resumes = 0
-	}
-}
-
 // auto resumes an interrupted turn once, if the configuration allows it. A person
 // must decide about a turn paused for a choice, about an agent that does not start,
 // and after two automatic resumes.
 func (s *resumer) auto() {
-	open := s.fold.interruptions.Open
+	open := s.fold.Interruptions.Open
 	switch {
 	case open == nil, s.turn.autoTried, !s.resumeSettings().Auto:
 		return
-	case open.Reason == event.CutPaused, s.fold.interruptions.Resumes >= autoResumes, s.agent.status == AgentFailed:
+	case open.Reason == event.CutPaused, s.fold.Interruptions.Resumes >= autoResumes, s.agent.status == AgentFailed:
 		return
 	}
 	s.turn.autoTried = true

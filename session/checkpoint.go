@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
 )
 
@@ -44,7 +45,7 @@ type checkpoint struct {
 }
 
 // checkpointOf reads the turn of an interruption from the log.
-func checkpointOf(ctx context.Context, log observer.Source, i Interruption) (checkpoint, error) {
+func checkpointOf(ctx context.Context, log observer.Source, i state.Interruption) (checkpoint, error) {
 	from := &turnReader{}
 	from.transcript.LastSeq = i.Checkpoint.FromSeq - 1
 	err := observer.New(observer.UpTo(log, i.Checkpoint.ToSeq), from, i.Checkpoint.FromSeq-1, checkpointBytes).CatchUp(ctx)

@@ -22,7 +22,7 @@ func (e *engine) windDown() {
 			return
 		}
 	}
-	if e.fold.open {
+	if e.fold.Open {
 		e.turn.cut = event.CutHubStop
 		if err := e.turns.end(nil, event.StopHubRestart, nil); err != nil {
 			e.logger.Warn("open turn stays open until the next start", "err", err)
@@ -38,7 +38,7 @@ func (e *engine) restful() bool {
 	if e.imported {
 		return !e.watchers.any()
 	}
-	return !e.fold.open && !e.fold.recorder.Open && !waiting && len(e.fold.permissions.open) == 0 && !e.agent.there() &&
+	return !e.fold.Open && !e.fold.Recorder.Open && !waiting && len(e.fold.Permissions.Open) == 0 && !e.agent.there() &&
 		e.agent.status != AgentStarting && !e.watchers.any()
 }
 

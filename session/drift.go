@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,82 +33,23 @@ const (
 	DriftKeep DriftChoice = "keep"
 )
 
-// agentSettings are an agent's settings, as recorded in the log.
-type agentSettings struct {
-	Name    string        `json:"name,omitempty"` // the agent's own name
-	Version string        `json:"version,omitempty"`
-	Mode    string        `json:"mode,omitempty"`
-	Options []agentOption `json:"options,omitempty"`
-	// MCPServers is nil if the log does not list them.
-	MCPServers []string `json:"mcp_servers,omitempty"`
-	MCPKnown   bool     `json:"mcp_known,omitempty"`
-	// Command is a digest of the agent's configured command.
-	Command string `json:"command,omitempty"`
-}
-
-// agentOption is one of an agent's options and its value.
-type agentOption struct {
-	ID       string          `json:"id"`
-	Category string          `json:"category,omitempty"`
-	Value    json.RawMessage `json:"currentValue,omitempty"`
-}
-
-// settings returns the agent's present settings.
-func (f *fold) settings() agentSettings {
-	s := f.agent
-	if f.mode != nil {
-		s.Mode = f.mode.ModeID
-	}
-	if f.config != nil {
-		s.Options = optionsOf(f.config.Options)
-	}
-	return s
-}
-
-// optionsOf reads an agent's options. Unreadable ones are omitted.
-func optionsOf(raw json.RawMessage) []agentOption {
-	var all []json.RawMessage
-	_ = json.Unmarshal(raw, &all) // then there are none
-	var list []agentOption
-	for _, one := range all {
-		var o agentOption
-		if json.Unmarshal(one, &o) == nil && o.ID != "" {
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
-// startedWith handles the start of an agent. The settings of the previous agent are
-// kept until the new one gets a prompt: by then the drift is decided.
-func (f *fold) startedWith(p event.AgentStarted) {
-	if f.before == nil && f.agent.Name+f.agent.Version != "" {
-		before := f.settings()
-		f.before = &before
-	}
-	f.agent = agentSettings{Name: p.Name, Version: p.Version}
-	if s := p.Settings; s != nil {
-		f.agent.MCPServers, f.agent.MCPKnown, f.agent.Command = s.MCPServers, true, s.Command
-	}
-}
-
 // drift lists the differences between the agent's settings and the recorded ones,
 // except those that people changed since the agent started.
 func (a *agentSlot) drift() []Drift {
-	before := a.fold.before
+	before := a.fold.Before
 	if before == nil {
 		return nil
 	}
-	rows := before.drift(a.fold.settings())
+	rows := driftBetween(*before, a.fold.Settings())
 	return slices.DeleteFunc(rows, func(d Drift) bool {
 		chosen, is := a.chosen[d.Field]
 		return is && chosen == d.Current
 	})
 }
 
-// drift lists the settings that differ in now. A setting that is absent in now is
+// driftBetween lists the settings that differ in now from the recorded s. A setting that is absent in now is
 // not compared, because it cannot allow more.
-func (s agentSettings) drift(now agentSettings) []Drift {
+func driftBetween(s, now state.AgentSettings) []Drift {
 	var rows []Drift
 	differs := func(field, recorded, current string, allowsMore bool) {
 		if recorded != "" && current != "" && recorded != current {
@@ -120,12 +60,12 @@ func (s agentSettings) drift(now agentSettings) []Drift {
 	differs("version", s.Version, now.Version, false)
 	differs("mode", s.Mode, now.Mode, modeAllowsMore(s.Mode, now.Mode))
 	for _, o := range s.Options {
-		i := slices.IndexFunc(now.Options, func(n agentOption) bool { return n.ID == o.ID })
+		i := slices.IndexFunc(now.Options, func(n state.AgentOption) bool { return n.ID == o.ID })
 		if i < 0 {
 			continue
 		}
-		recorded, current := o.text(), now.Options[i].text()
-		differs(o.field(), recorded, current, o.allowsMore(current))
+		recorded, current := o.Text(), now.Options[i].Text()
+		differs(o.Field(), recorded, current, allowsMore(o, current))
 	}
 	if s.MCPKnown && now.MCPKnown {
 		recorded, current := slices.Sorted(slices.Values(s.MCPServers)), slices.Sorted(slices.Values(now.MCPServers))
@@ -137,36 +77,12 @@ func (s agentSettings) drift(now agentSettings) []Drift {
 
 func names(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
-func (o agentOption) field() string {
-	switch o.Category {
-	case "mode", "model":
-		return o.Category
-	}
-	return "options." + o.ID
-}
-
-// text returns the option's value as text.
-func (o agentOption) text() string {
-	var text string
-	if json.Unmarshal(o.Value, &text) == nil {
-		return text
-	}
-	return string(o.Value)
-}
-
-// value returns the option's value as SetConfigOption takes it.
-func (o agentOption) value() any {
-	var value any
-	_ = json.Unmarshal(o.Value, &value) // the agent refuses an invalid value
-	return value
-}
-
 // allowsMore reports whether another value of the option may let the agent do more.
 // Changing the model or its effort never does.
-func (o agentOption) allowsMore(current string) bool {
+func allowsMore(o state.AgentOption, current string) bool {
 	switch o.Category {
 	case "mode":
-		return modeAllowsMore(o.text(), current)
+		return modeAllowsMore(o.Text(), current)
 	case "model", "model_config", "thought_level":
 		return false
 	}
@@ -204,7 +120,7 @@ func allowMore(rows []Drift) bool {
 func driftWords(rows []Drift) string {
 	list := make([]string, 0, len(rows))
 	for _, d := range rows {
-		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), cut(oneLine(d.Current), 200), cut(oneLine(d.Recorded), 200)))
+		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), state.Cut(state.OneLine(d.Current), 200), state.Cut(state.OneLine(d.Recorded), 200)))
 	}
 	return strings.Join(list, ", ")
 }
@@ -273,7 +189,7 @@ func (g *settingsGuard) admits() bool {
 	case t.applying:
 		return false
 	case t.drift.choice == "" && !allowMore(rows):
-		return g.keep(rows, theHub())
+		return g.keep(rows, state.TheHub())
 	case t.drift.mayDecide(rows) != nil:
 		g.pause("The agent came back with other settings: " + driftWords(rows) + ". It is given nothing until a person decides.")
 		return false
@@ -287,7 +203,7 @@ func (g *settingsGuard) admits() bool {
 // keep records the settings with which the agent continues.
 func (g *settingsGuard) keep(rows []Drift, by event.Actor) bool {
 	text := "The agent continues with other settings: " + driftWords(rows) + "."
-	if by != theHub() {
+	if by != state.TheHub() {
 		text += " " + by.Name + " kept them."
 	}
 	if _, err := g.write(g.entries(event.Note{Method: noteSettings, Text: event.Text(text), By: by.Name, ByID: by.ID})...); err != nil {
@@ -305,34 +221,34 @@ func (g *settingsGuard) pause(why string) {
 
 // apply sets the recorded mode and options again.
 func (g *settingsGuard) apply() {
-	before, now, proc, promptID, by := *g.fold.before, g.fold.settings(), g.agent.proc, g.fold.promptID, g.turn.drift.by
+	before, now, proc, promptID, by := *g.fold.Before, g.fold.Settings(), g.agent.proc, g.fold.PromptID, g.turn.drift.by
 	g.turn.applying = true
 	bound := g.hub.settings().Limits.AgentStart
 	g.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), bound)
 		defer cancel()
-		err := before.applyTo(ctx, proc, now, by)
+		err := applySettings(ctx, proc, before, now, by)
 		g.helpers.post(func() {
-			if g.fold.promptID == promptID && g.agent.proc == proc && g.turn.applying {
+			if g.fold.PromptID == promptID && g.agent.proc == proc && g.turn.applying {
 				g.applied(err)
 			}
 		})
 	})
 }
 
-// applyTo sets the recorded values of an agent whose present settings are now.
-func (s agentSettings) applyTo(ctx context.Context, proc Agent, now agentSettings, by event.Actor) error {
+// applySettings sets the recorded values s of an agent whose present settings are now.
+func applySettings(ctx context.Context, proc Agent, s, now state.AgentSettings, by event.Actor) error {
 	if s.Mode != "" && s.Mode != now.Mode {
 		if err := proc.SetMode(ctx, s.Mode, by); err != nil {
 			return fmt.Errorf("mode %s: %w", s.Mode, err)
 		}
 	}
 	for _, o := range s.Options {
-		same := slices.ContainsFunc(now.Options, func(n agentOption) bool { return n.ID == o.ID && n.text() == o.text() })
+		same := slices.ContainsFunc(now.Options, func(n state.AgentOption) bool { return n.ID == o.ID && n.Text() == o.Text() })
 		if same {
 			continue
 		}
-		if err := proc.SetConfigOption(ctx, o.ID, o.value(), by); err != nil {
+		if err := proc.SetConfigOption(ctx, o.ID, o.Native(), by); err != nil {
 			return fmt.Errorf("option %s: %w", o.ID, err)
 		}
 	}
@@ -372,33 +288,9 @@ func (a *agentSlot) chose(field, value string) {
 
 // choseOption is chose for an option.
 func (a *agentSlot) choseOption(id string) {
-	for _, o := range a.fold.settings().Options {
+	for _, o := range a.fold.Settings().Options {
 		if o.ID == id {
-			a.chose(o.field(), o.text())
+			a.chose(o.Field(), o.Text())
 		}
 	}
-}
-
-// usedToolsKept limits the names of MCP tools that are remembered.
-const usedToolsKept = 100
-
-// usedTool remembers an MCP tool that a call's title names.
-func (f *fold) usedTool(title string) {
-	title = cut(oneLine(title), lastLineRunes)
-	if len(f.mcpTools) >= usedToolsKept || slices.Contains(f.mcpTools, title) {
-		return
-	}
-	if slices.ContainsFunc(f.agent.MCPServers, func(server string) bool { return ofServer(title, server) }) {
-		f.mcpTools = append(slices.Clone(f.mcpTools), title)
-	}
-}
-
-// ofServer reports whether a tool call's title names a tool of an MCP server.
-// Agents write mcp__server__tool, server_tool, server/tool and similar.
-func ofServer(title, server string) bool {
-	if strings.Contains(title, "mcp__"+server+"__") {
-		return true
-	}
-	rest, is := strings.CutPrefix(title, server)
-	return is && rest != "" && strings.ContainsAny(rest[:1], "_/.:")
 }

@@ -27,7 +27,7 @@ func inMode(h *hub, mode, version string, servers ...string) {
 
 // driftedHub returns a session whose turn was interrupted in mode ask and whose
 // next agent starts in mode auto.
-func driftedHub(t *testing.T) (*hub, *session.BackgroundSession, session.Interruption) {
+func driftedHub(t *testing.T) (*hub, *session.BackgroundSession, state.Interruption) {
 	t.Helper()
 	h := newHub(t, clean)
 	inMode(h, "ask", "1")

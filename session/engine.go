@@ -161,7 +161,7 @@ const maxPasses = 10
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
 	e.unsaved.probe(&e.foldedLog, now)
-	if e.fold.recorder.Open || e.imported {
+	if e.fold.Recorder.Open || e.imported {
 		e.passRecorded(now)
 		return
 	}
@@ -171,7 +171,7 @@ func (e *engine) pass(now time.Time) {
 	case e.closing:
 		e.windDown()
 	case e.health.broken():
-	case e.fold.open:
+	case e.fold.Open:
 		e.turns.watch(now)
 	default:
 		e.resumes.auto()

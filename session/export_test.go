@@ -1,10 +1,11 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // QuickFold folds batches of a log like the opening of a session. It returns the
@@ -16,22 +17,22 @@ func QuickFold(batches []event.Batch) (string, error) {
 			return "", err
 		}
 	}
-	return r.fold.words()
+	return words(r.fold)
 }
 
 // FullFold is QuickFold with every event decoded.
 func FullFold(batches []event.Batch) (string, error) {
-	var f fold
+	var f state.Fold
 	for _, b := range batches {
 		events, err := b.Events()
 		if err != nil {
 			return "", err
 		}
 		for _, e := range events {
-			f.applyEvent(e)
+			f.ApplyEvent(e)
 		}
 	}
-	return f.words()
+	return words(f)
 }
 
 // StoredFold is QuickFold continued from a fold.json that was stored after the
@@ -40,32 +41,30 @@ func StoredFold(batches []event.Batch, first int) (string, error) {
 	r := recovery{byID: map[string]int{}}
 	for i, b := range batches {
 		if i == first {
-			data, err := encodeFold("0123456789abcdef", &r.fold)
+			data, err := r.fold.Encode("0123456789abcdef")
 			if err != nil {
 				return "", err
 			}
-			changed := r.fold.changed
-			if r.fold, _, err = decodeFold(data); err != nil {
+			changed := r.fold.Changed
+			if r.fold, _, err = state.Decode(data); err != nil {
 				return "", err
 			}
-			r.fold.changed = changed
+			r.fold.Changed = changed
 		}
 		if err := r.takeAll(b); err != nil {
 			return "", err
 		}
 	}
-	return r.fold.words()
+	return words(r.fold)
 }
 
-// words returns the fold's fields as text. It adds one chunk to the newest message
-// first, so that the message's state shows too.
-func (f *fold) words() (string, error) {
-	line := f.line.line()
-	f.line.chunk(f.line.messageID, " and more")
-	said, err := json.Marshal([]any{f.permissions.settled, f.rules, f.mode, f.config, f.commands, f.usage,
-		f.agent, f.before, f.mcpTools, f.completed, f.login, f.promptSeq, f.interruptions, f.recorder})
-	tools := fmt.Sprintf("%+v %+v %v", f.tools.unfinished(), f.tools.finished, f.tools.seen)
-	return fmt.Sprintf("seq %d turn %d %q open %v failed %v given %d ended %v changed %v agent %q title %q first %q\ntools %s\nasked %v\nsaid %s\nline %q\nthen %q",
-		f.seq, f.turn, f.promptID, f.open, f.failed, f.given, f.ended, f.changed, f.agentSessionID, f.title, f.firstPrompt,
-		tools, f.permissions.ids(), said, line, f.line.line()), err
+// words returns the fold's fields as text. Folds that read a log in different ways
+// keep different text for the last line, so only the line itself is compared, and the
+// line after one more chunk.
+func words(f state.Fold) (string, error) {
+	line, next := f.Line.Text(), f
+	next.Apply(f.Seq+1, time.Time{}, 0, event.AgentMessage{MessageID: f.Line.MessageID, Text: " and more"})
+	f.Line = state.LastLine{}
+	data, err := f.Encode("")
+	return fmt.Sprintf("changed %v line %q then %q\n%s", f.Changed, line, next.Line.Text(), data), err
 }

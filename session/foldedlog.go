@@ -28,7 +28,7 @@ type foldedLog struct {
 	agentName string
 	imported  bool // the log is read-only
 
-	fold    fold
+	fold    state.Fold
 	health  logHealth
 	list    listLine
 	closing bool
@@ -43,17 +43,11 @@ func (l *foldedLog) wake(t time.Time) {
 	}
 }
 
-// entry is a payload to be written, with its turn.
-type entry struct {
-	turn    int
-	payload event.Payload
-}
-
 // draftsOf encodes entries for the log.
-func draftsOf(list []entry, now time.Time) ([]event.Draft, error) {
+func draftsOf(list []state.Entry, now time.Time) ([]event.Draft, error) {
 	drafts := make([]event.Draft, 0, len(list))
 	for _, n := range list {
-		draft, err := event.NewDraft(n.payload, n.turn, now)
+		draft, err := event.NewDraft(n.Payload, n.Turn, now)
 		if err != nil {
 			return nil, err
 		}
@@ -63,10 +57,10 @@ func draftsOf(list []entry, now time.Time) ([]event.Draft, error) {
 }
 
 // entries makes entries in the latest turn.
-func (l *foldedLog) entries(payloads ...event.Payload) []entry {
-	list := make([]entry, 0, len(payloads))
+func (l *foldedLog) entries(payloads ...event.Payload) []state.Entry {
+	list := make([]state.Entry, 0, len(payloads))
 	for _, p := range payloads {
-		list = append(list, entry{l.fold.turn, p})
+		list = append(list, state.Entry{Turn: l.fold.Turn, Payload: p})
 	}
 	return list
 }
@@ -74,7 +68,7 @@ func (l *foldedLog) entries(payloads ...event.Payload) []entry {
 // write appends entries, all or none, and applies them to the fold. It returns the
 // seq of the first. If the result of a write is unknown, the log is broken and the
 // fold unchanged: the next opening finds out which events were written.
-func (l *foldedLog) write(list ...entry) (event.Seq, error) {
+func (l *foldedLog) write(list ...state.Entry) (event.Seq, error) {
 	drafts, err := draftsOf(list, time.Now())
 	if err != nil {
 		return 0, err
@@ -83,21 +77,21 @@ func (l *foldedLog) write(list ...entry) (event.Seq, error) {
 }
 
 // writeDrafts is write for entries that are encoded already.
-func (l *foldedLog) writeDrafts(drafts []event.Draft, list []entry) (event.Seq, error) {
+func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event.Seq, error) {
 	// The write continues if its caller goes away.
 	first, _, err := l.log.Append(context.Background(), drafts...)
 	l.noteLog(err)
 	if err != nil {
 		return 0, err
 	}
-	before := l.fold.interruptions.Open
+	before := l.fold.Interruptions.Open
 	for i, n := range list {
-		l.fold.at = drafts[i].Time.UTC().Truncate(time.Microsecond) // as stored in the line
-		l.fold.apply(first+event.Seq(i), n.turn, n.payload)
+		at := drafts[i].Time.UTC().Truncate(time.Microsecond) // as stored in the line
+		l.fold.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
 	}
 	l.countCut(list, before)
-	if l.fold.changed {
-		l.fold.changed = false
+	if l.fold.Changed {
+		l.fold.Changed = false
 		l.dirty = true
 		l.list.changed = true
 	}
@@ -154,7 +148,7 @@ func (l *foldedLog) probeLog(now time.Time) {
 
 // followRepaired applies lines that a repair of the log has appended.
 func (l *foldedLog) followRepaired() {
-	if l.log.Marks().Visible <= l.fold.seq {
+	if l.log.Marks().Visible <= l.fold.Seq {
 		return
 	}
 	f, err := recoveryFrom(l.log, l.queue, l.fold).run(context.Background())
@@ -162,9 +156,9 @@ func (l *foldedLog) followRepaired() {
 		l.noteLog(err)
 		return
 	}
-	l.list.changed, l.list.progressed = l.list.changed || f.changed, true
+	l.list.changed, l.list.progressed = l.list.changed || f.Changed, true
 	l.fold = f
-	l.fold.changed = false
+	l.fold.Changed = false
 }
 
 // refusal is the error for a request that must be written first.
@@ -172,7 +166,7 @@ func (l *foldedLog) refusal() error {
 	switch {
 	case l.closing:
 		return errEnded
-	case l.fold.recorder.Open:
+	case l.fold.Recorder.Open:
 		return errRecording
 	case l.imported:
 		return errImported
@@ -197,7 +191,7 @@ func (l *foldedLog) resumeSettings() ResumeSettings {
 // recordedAbroad reports whether the session was recorded in a directory where the
 // hub may not start an agent.
 func (l *foldedLog) recordedAbroad() bool {
-	if l.fold.recorder.ID == "" {
+	if l.fold.Recorder.ID == "" {
 		return false
 	}
 	_, err := l.hub.settings().resolveWorkspace(l.workspace)
@@ -212,7 +206,7 @@ func (l *foldedLog) reportQueue(kept bool) {
 		l.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)
 		words = "The file of waiting prompts was damaged and is kept in the session's quarantine. " +
 			"Prompts that waited are lost; those in the log are safe."
-	} else if kept && l.queue.Missing() && l.fold.turn > 0 {
+	} else if kept && l.queue.Missing() && l.fold.Turn > 0 {
 		l.logger.Error("queue was missing and is rebuilt from the log")
 		words = "The file of waiting prompts was missing. If prompts waited they are lost; those in the log are safe."
 	}

@@ -18,7 +18,7 @@ import (
 func holding(o *session.Options, _ *store.Options) { o.Queue.ContinueInterrupted = false }
 
 // interruptionOf waits until the session has an interruption.
-func interruptionOf(t *testing.T, b *session.BackgroundSession) session.Interruption {
+func interruptionOf(t *testing.T, b *session.BackgroundSession) state.Interruption {
 	t.Helper()
 	return *await(t, b, "interrupted", func(s session.State) bool { return s.Interruption != nil }).Interruption
 }

@@ -38,7 +38,7 @@ func (a *agentSlot) beginLogin(methodID string, actor event.Actor, blindly bool)
 	if err := a.refusal(); err != nil {
 		return false, err
 	}
-	if a.fold.open {
+	if a.fold.Open {
 		return false, fmt.Errorf("%w: the agent is working; log in after the turn", state.ErrBusy)
 	}
 	ways, known := a.logins()

@@ -15,7 +15,7 @@ import (
 // as a hub. It is not safe for concurrent use.
 type OfflineRecording struct {
 	log  *store.Log
-	fold fold
+	fold state.Fold
 }
 
 // RecordOffline starts a recording into a new log.
@@ -27,7 +27,7 @@ func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
 	if err != nil {
 		return err
 	}
-	list, err := r.fold.placed(payloads)
+	list, err := r.fold.Placed(payloads)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -36,15 +36,16 @@ func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
 
 // End closes open calls and turns and ends the session.
 func (r *OfflineRecording) End(ctx context.Context, reason string, actor event.Actor) error {
-	err := r.write(ctx, r.fold.closed(endOf(reason, actor), event.StopInterrupted))
+	err := r.write(ctx, r.fold.Closed(endOf(reason, actor), event.StopInterrupted))
 	if err == nil {
 		r.log.UpdateMetadata(func(m *journal.Metadata) { m.Status = string(state.StatusEnded) }) // for the session list
 	}
 	return err
 }
 
-func (r *OfflineRecording) write(ctx context.Context, list []entry) error {
-	drafts, err := draftsOf(list, time.Now())
+func (r *OfflineRecording) write(ctx context.Context, list []state.Entry) error {
+	now := time.Now()
+	drafts, err := draftsOf(list, now)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (r *OfflineRecording) write(ctx context.Context, list []entry) error {
 		return fmt.Errorf("write events: %w", err)
 	}
 	for i, n := range list {
-		r.fold.apply(first+event.Seq(i), n.turn, n.payload)
+		r.fold.Apply(first+event.Seq(i), now, n.Turn, n.Payload)
 	}
 	return nil
 }

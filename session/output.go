@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/state"
 )
 
 // agentOutput records the agent's output and forwards what affects the turn, the
@@ -92,25 +93,25 @@ func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draf
 		o.turn.restore.heard(answer)
 		return nil
 	}
-	list := make([]entry, len(payloads))
+	list := make([]state.Entry, len(payloads))
 	announced := map[string]int{} // calls of this batch, which are not in the fold yet
 	for i, p := range payloads {
-		id := toolCallID(p)
+		id := state.ToolCallID(p)
 		turn, here := announced[id]
 		if !here {
-			turn = o.fold.turnOf(p)
+			turn = o.fold.TurnOf(p)
 		}
 		if _, ok := p.(event.ToolCall); ok {
 			announced[id] = turn
 		}
-		list[i] = entry{turn, p}
+		list[i] = state.Entry{Turn: turn, Payload: p}
 		drafts[i].Turn = turn
 	}
 	_, err := o.writeDrafts(drafts, list)
 	if err == nil {
 		o.turn.restore.heard(answer)
 	}
-	if err == nil && o.fold.open && slices.ContainsFunc(payloads, endsTool) {
+	if err == nil && o.fold.Open && slices.ContainsFunc(payloads, endsTool) {
 		o.turn.seen.due = true
 	}
 	return err
@@ -153,7 +154,7 @@ func (o *agentOutput) recordMove(p event.Payload) error {
 // recordStarted records the start of an agent, and adds a note if the agent has no
 // memory of the session.
 func (o *agentOutput) recordStarted(p event.AgentStarted) error {
-	lost := p.Resumed == "" && o.fold.given > 0
+	lost := p.Resumed == "" && o.fold.Given > 0
 	p.ContextLost = lost
 	p.Settings = o.settingsOf(p)
 	list := append(o.goneTools(p.Settings.MCPServers), o.entries(p)...)
@@ -181,7 +182,7 @@ func (o *agentOutput) settingsOf(p event.AgentStarted) *event.AgentSettings {
 	return s
 }
 
-func ruleIDs(rules []Rule, agent string) []string {
+func ruleIDs(rules []state.Rule, agent string) []string {
 	ids := []string{}
 	for _, r := range rules {
 		if r.Agent == agent {
@@ -193,14 +194,14 @@ func ruleIDs(rules []Rule, agent string) []string {
 
 // goneTools adds a note, once, about used tools whose MCP server the agent no
 // longer has.
-func (o *agentOutput) goneTools(servers []string) []entry {
+func (o *agentOutput) goneTools(servers []string) []state.Entry {
 	var gone []string
-	for _, server := range o.fold.agent.MCPServers {
+	for _, server := range o.fold.Agent.MCPServers {
 		if slices.Contains(servers, server) {
 			continue
 		}
-		for _, title := range o.fold.mcpTools {
-			if ofServer(title, server) {
+		for _, title := range o.fold.MCPTools {
+			if state.OfServer(title, server) {
 				gone = append(gone, title)
 			}
 		}

@@ -126,7 +126,7 @@ func (r PromptRequest) waits() bool { return r.When == WhenQueue || r.ScheduledA
 // mustWait reports whether a prompt must be queued: the agent is busy, or other
 // prompts wait.
 func (i *intake) mustWait(r PromptRequest) bool {
-	if r.waits() || i.fold.open {
+	if r.waits() || i.fold.Open {
 		return true
 	}
 	now := time.Now()
@@ -149,7 +149,7 @@ func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment) (Promp
 		ScheduledAt: r.ScheduledAt,
 	}
 	if !settings.Untitled {
-		item.Title = firstSentence(r.Text)
+		item.Title = state.FirstSentence(r.Text)
 	}
 	i.queue.SetMaxSize(settings.maxSize())
 	status, err := i.queue.Add(item)

@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/store"
 )
 
 // front is the part of a session that other goroutines reach.
@@ -50,14 +51,14 @@ func (e *engine) publish() {
 	f := &e.fold
 	e.shown.state.Store(&State{
 		SessionID:          e.id,
-		AtSeq:              f.seq,
+		AtSeq:              f.Seq,
 		Turn:               e.turns.state(),
-		PendingPermissions: f.permissions.ids(),
+		PendingPermissions: f.Permissions.IDs(),
 		Queue:              slices.Clip(e.queue.Items()),
-		Mode:               f.mode,
-		Config:             f.config,
-		Commands:           f.commands,
-		Usage:              f.usage,
+		Mode:               f.Mode,
+		Config:             f.Config,
+		Commands:           f.Commands,
+		Usage:              f.Usage,
 		Agent: AgentState{
 			Name:      e.agentName,
 			Status:    e.agent.status,
@@ -108,6 +109,14 @@ type listLine struct {
 	status state.Status
 }
 
+const (
+	// foldName is the file in a session's derived directory that holds its fold.
+	foldName = "fold.json"
+	// foldEvery is how many events may be folded before the file is written again.
+	// After a kill at most as many are read again.
+	foldEvery = 1 << 16
+)
+
 // foldCache stores the fold, so that opening the session need not read a long log.
 type foldCache struct {
 	*foldedLog
@@ -116,13 +125,36 @@ type foldCache struct {
 
 // keep stores the fold if that is due, which it always is for the last time.
 func (k *foldCache) keep(last bool) {
-	if k.fold.seq-k.kept < foldEvery && !(last && k.fold.seq > k.kept) || k.health.frozen != nil {
+	if k.fold.Seq-k.kept < foldEvery && !(last && k.fold.Seq > k.kept) || k.health.frozen != nil {
 		return
 	}
-	k.kept = k.fold.seq // also after a failure: retry only after as many events again
+	k.kept = k.fold.Seq // also after a failure: retry only after as many events again
 	if err := saveFold(k.log.Derived(), k.log.Epoch(), &k.fold); err != nil {
 		k.logger.Warn("the fold could not be written; the next opening reads more of the log", "err", err)
 	}
+}
+
+// saveFold writes fold.json.
+func saveFold(d store.Derived, epoch string, f *state.Fold) error {
+	data, err := f.Encode(epoch)
+	if err != nil {
+		return err
+	}
+	return d.Write(foldName, data)
+}
+
+// loadFold returns the stored fold of the log with this epoch and with visible
+// events up to visible, or an empty fold.
+func loadFold(d store.Derived, epoch string, visible event.Seq) state.Fold {
+	data, err := d.Read(foldName)
+	if err != nil {
+		return state.Fold{}
+	}
+	f, of, err := state.Decode(data)
+	if err != nil || of != epoch || f.Seq > visible {
+		return state.Fold{}
+	}
+	return f
 }
 
 // listing updates the session's line in the list.
@@ -161,7 +193,7 @@ func (l *listing) keep(now time.Time) {
 
 func (l *listing) updateMetadata(status state.Status) {
 	f := &l.fold
-	name, line := f.name(), l.lineFor(status)
+	name, line := f.Name(), l.lineFor(status)
 	l.log.UpdateMetadata(func(m *journal.Metadata) {
 		m.Named = l.named
 		if !m.Named {
@@ -169,9 +201,9 @@ func (l *listing) updateMetadata(status state.Status) {
 		}
 		m.Status = string(status)
 		m.LastLine = line
-		m.AgentSessionID = f.agentSessionID
-		if m.Mode = ""; f.mode != nil {
-			m.Mode = f.mode.ModeID
+		m.AgentSessionID = f.AgentSessionID
+		if m.Mode = ""; f.Mode != nil {
+			m.Mode = f.Mode.ModeID
 		}
 	})
 }
@@ -182,15 +214,15 @@ func (l *listing) status() state.Status {
 	switch {
 	case l.health.frozen != nil:
 		return state.StatusDamaged
-	case l.fold.ended:
+	case l.fold.Ended:
 		return state.StatusEnded
-	case len(l.fold.permissions.open) > 0, failed && len(l.agent.login) > 0, l.fold.login && !l.fold.open:
+	case len(l.fold.Permissions.Open) > 0, failed && len(l.agent.login) > 0, l.fold.Login && !l.fold.Open:
 		return state.StatusNeedsYou
-	case l.fold.open:
+	case l.fold.Open:
 		return state.StatusRunning
-	case l.fold.interruptions.Open != nil:
+	case l.fold.Interruptions.Open != nil:
 		return state.StatusInterrupted
-	case failed, l.fold.failed:
+	case failed, l.fold.Failed:
 		return state.StatusFailed
 	}
 	return state.StatusIdle
@@ -199,11 +231,11 @@ func (l *listing) status() state.Status {
 // lineFor returns the line for a status: the open request or the problem, else the
 // newest message.
 func (l *listing) lineFor(status state.Status) string {
-	line := l.fold.line.line()
-	if open := l.fold.permissions.open; status == state.StatusNeedsYou && len(open) > 0 {
-		line = cmp.Or(open[0].words(), line)
+	line := l.fold.Line.Text()
+	if open := l.fold.Permissions.Open; status == state.StatusNeedsYou && len(open) > 0 {
+		line = cmp.Or(open[0].Words(), line)
 	} else if l.agent.status == AgentFailed && (status == state.StatusNeedsYou || status == state.StatusFailed || status == state.StatusInterrupted) {
-		line = cmp.Or(firstLine(l.agent.message), line)
+		line = cmp.Or(state.FirstLine(l.agent.message), line)
 	}
 	return line
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Workspace is the state of a session's folder.
@@ -163,7 +164,7 @@ func writeList(b *strings.Builder, head string, calls []event.ToolCallFields) {
 	}
 	b.WriteString(head + "\n")
 	for _, call := range calls[max(0, len(calls)-toolsShown):] {
-		fmt.Fprintf(b, "- %s%s\n", oneLine(cmp.Or(call.Title, call.ToolCallID)), statusWords(call.Status))
+		fmt.Fprintf(b, "- %s%s\n", state.OneLine(cmp.Or(call.Title, call.ToolCallID)), statusWords(call.Status))
 	}
 	if over := len(calls) - toolsShown; over > 0 {
 		fmt.Fprintf(b, "and %d before them\n", over)
@@ -186,6 +187,6 @@ func writePlan(b *strings.Builder, plan []event.PlanEntry) {
 	}
 	b.WriteString("\nYour plan:\n")
 	for _, step := range plan {
-		fmt.Fprintf(b, "- [%s] %s\n", cmp.Or(string(step.Status), "pending"), oneLine(step.Content))
+		fmt.Fprintf(b, "- [%s] %s\n", cmp.Or(string(step.Status), "pending"), state.OneLine(step.Content))
 	}
 }

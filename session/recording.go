@@ -25,16 +25,6 @@ const recorderSilence = 30 * time.Second
 // mostOfType limits the name of an event's type, in bytes: every line repeats it.
 const mostOfType = 100
 
-// noteRecording is the method of the note that a program records the session. A
-// session_end ends the recording.
-const noteRecording = "abide/recording"
-
-// recorder is the program that records a session, according to the log.
-type recorder struct {
-	ID   string `json:"id"`
-	Open bool   `json:"open,omitempty"`
-}
-
 // Recorded is an event that a recorder reports.
 type Recorded struct {
 	Type event.Type      `json:"type"`
@@ -50,29 +40,24 @@ type recording struct {
 
 // begin writes the note about the recorder, once.
 func (r *recording) begin(actor event.Actor) error {
-	if r.fold.recorder.Open {
+	if r.fold.Recorder.Open {
 		return nil // a repeated request
 	}
-	if r.fold.recorder.ID != "" || r.fold.turn > 0 {
+	if r.fold.Recorder.ID != "" || r.fold.Turn > 0 {
 		return fmt.Errorf("%w: this key made a session whose recording has ended", state.ErrConflict)
 	}
 	id := make([]byte, 16)
 	rand.Read(id)
-	raw, err := json.Marshal(recorder{ID: hex.EncodeToString(id), Open: true})
+	raw, err := json.Marshal(state.Recorder{ID: hex.EncodeToString(id), Open: true})
 	if err != nil { // a struct of strings never fails
 		panic(err)
 	}
-	note := event.Note{Method: noteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
+	note := event.Note{Method: state.NoteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
 	if _, err := r.write(r.entries(note)...); err != nil {
 		return fmt.Errorf("begin recording: %w", r.stuck(err))
 	}
 	r.heard = time.Now()
 	return nil
-}
-
-// foldRecording applies events about the recorder.
-func (f *fold) foldRecording(n event.Note) bool {
-	return n.Method == noteRecording && json.Unmarshal(n.Raw, &f.recorder) == nil
 }
 
 // payloadsOf decodes a batch and refuses events that a recorder may not report.
@@ -153,10 +138,10 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 		return 0, err
 	}
 	if len(payloads) == 0 {
-		return r.fold.seq, nil
+		return r.fold.Seq, nil
 	}
-	if after > r.fold.seq || after < 1 {
-		return 0, fmt.Errorf("%w: the log ends at seq %d", state.ErrConflict, r.fold.seq)
+	if after > r.fold.Seq || after < 1 {
+		return 0, fmt.Errorf("%w: the log ends at seq %d", state.ErrConflict, r.fold.Seq)
 	}
 	known, err := r.known(after, payloads)
 	if err != nil {
@@ -164,9 +149,9 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	}
 	payloads = payloads[known:]
 	if len(payloads) == 0 {
-		return r.fold.seq, nil
+		return r.fold.Seq, nil
 	}
-	list, err := r.fold.placed(payloads)
+	list, err := r.fold.Placed(payloads)
 	if err != nil {
 		return 0, err
 	}
@@ -178,13 +163,13 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 		return 0, fmt.Errorf("record events: %w", r.stuck(err))
 	}
 	r.follow(first, list)
-	return r.fold.seq, nil
+	return r.fold.Seq, nil
 }
 
 // hear notes the time of a report. It returns an error unless the report comes from
 // this session's recorder.
 func (r *recording) hear(recorderID string) error {
-	if recorderID == "" || recorderID != r.fold.recorder.ID || !r.fold.recorder.Open {
+	if recorderID == "" || recorderID != r.fold.Recorder.ID || !r.fold.Recorder.Open {
 		return fmt.Errorf("%w: this recorder no longer records the session", state.ErrConflict)
 	}
 	r.heard = time.Now()
@@ -194,7 +179,7 @@ func (r *recording) hear(recorderID string) error {
 // known counts the payloads that are already in the log after a seq. If other
 // events are there it is ErrConflict.
 func (r *recording) known(after event.Seq, payloads []event.Payload) (known int, err error) {
-	for after < r.fold.seq {
+	for after < r.fold.Seq {
 		batch, through, err := r.log.ReadWritten(context.Background(), after, foldBatch)
 		if err != nil {
 			return 0, fmt.Errorf("compare with the log: %w", logError(err))
@@ -256,44 +241,10 @@ func sameBlob(reference, value json.RawMessage) bool {
 	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
 }
 
-// placed gives each payload of a batch its turn. It refuses payloads that no
-// session can hold.
-func (f *fold) placed(payloads []event.Payload) ([]entry, error) {
-	turn, open := f.turn, f.open
-	var batch toolCalls // the calls of this batch
-	list := make([]entry, 0, len(payloads))
-	for _, p := range payloads {
-		tools := &f.tools
-		if _, known := batch.turn(toolCallID(p)); known {
-			tools = &batch
-		}
-		at := tools.turnOf(p, turn, open)
-		switch p := p.(type) {
-		case event.UserPrompt:
-			if open {
-				return nil, fmt.Errorf("%w: a turn is open: its turn_end comes before the next user_prompt", state.ErrInvalid)
-			}
-			turn, open = turn+1, true
-			at = turn
-		case event.TurnEnd:
-			if !open {
-				return nil, fmt.Errorf("%w: no turn is open that a turn_end could end", state.ErrInvalid)
-			}
-			open = false
-		case event.ToolCall:
-			batch.see(0, at, p.ToolCallFields)
-		case event.ToolCallUpdate:
-			batch.see(0, at, p.ToolCallFields)
-		}
-		list = append(list, entry{at, p})
-	}
-	return list, nil
-}
-
 // follow updates the turn and the ledger from the log.
-func (r *recording) follow(first event.Seq, list []entry) {
+func (r *recording) follow(first event.Seq, list []state.Entry) {
 	for i, n := range list {
-		switch p := n.payload.(type) {
+		switch p := n.Payload.(type) {
 		case event.UserPrompt:
 			now := time.Now()
 			*r.turn = turnRun{prompt: p, since: now, given: true}
@@ -309,21 +260,12 @@ func (r *recording) follow(first event.Seq, list []entry) {
 	}
 }
 
-// closed returns the events that end a recording with its open turn and calls.
-func (f *fold) closed(end event.SessionEnd, reason event.StopReason) []entry {
-	list := closings(f, func(toolCall) bool { return true }, string(reason))
-	if f.open {
-		list = append(list, entry{f.turn, event.TurnEnd{PromptID: f.promptID, StopReason: reason}})
-	}
-	return append(list, entry{f.turn, end})
-}
-
 func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
-	if _, err := r.write(r.fold.closed(end, reason)...); err != nil {
+	if _, err := r.write(r.fold.Closed(end, reason)...); err != nil {
 		return fmt.Errorf("end recording: %w", r.stuck(err))
 	}
 	*r.turn = turnRun{}
-	r.saved("follow the log", r.queue.Advance(int64(r.fold.seq)))
+	r.saved("follow the log", r.queue.Advance(int64(r.fold.Seq)))
 	r.list.flush = true
 	return nil
 }
@@ -337,7 +279,7 @@ func (r *recording) watch(now time.Time) {
 		r.wake(at)
 		return
 	}
-	end := event.SessionEnd{Reason: "the recorder went silent", By: byHub}
+	end := event.SessionEnd{Reason: "the recorder went silent", By: state.ByHub}
 	if err := r.close(end, event.StopAgentExit); err != nil {
 		r.logger.Warn("session of a silent recorder cannot be closed yet", "err", err)
 		r.wake(now.Add(probeInterval))

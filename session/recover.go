@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -24,8 +25,10 @@ const foldBatch = 4 << 20
 type recovery struct {
 	log   *store.Log
 	queue *queue.Queue
-	fold  fold
+	fold  state.Fold
 	told  func(event.Seq) // called with the last seq that was read, as reading goes on
+	// cutNow is the interruption that the recovery wrote; nil if none.
+	cutNow *event.TurnInterrupted
 
 	// Facts about prompts in the log that the ledger does not have yet.
 	entries     []queue.Entry
@@ -39,12 +42,12 @@ type recovery struct {
 // newRecovery begins from the stored fold of the log. It reads nothing yet.
 func newRecovery(log *store.Log, q *queue.Queue, delegating []string) *recovery {
 	f := loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
-	f.tools.delegating = delegating
+	f.Tools.Delegating = delegating
 	return recoveryFrom(log, q, f)
 }
 
 // recoveryFrom continues from a fold of the log's beginning.
-func recoveryFrom(log *store.Log, q *queue.Queue, f fold) *recovery {
+func recoveryFrom(log *store.Log, q *queue.Queue, f state.Fold) *recovery {
 	if event.Seq(q.LogSeq()) > log.Marks().Visible {
 		// The queue belongs to another history of this session, such as that before
 		// a backup was restored.
@@ -55,22 +58,22 @@ func recoveryFrom(log *store.Log, q *queue.Queue, f fold) *recovery {
 
 // behind is how many events run has to read.
 func (r *recovery) behind() event.Seq {
-	return r.log.Marks().Visible - min(r.fold.seq, r.ledgerAfter)
+	return r.log.Marks().Visible - min(r.fold.Seq, r.ledgerAfter)
 }
 
 // run reads the log and the queue and closes open turns and calls.
-func (r *recovery) run(ctx context.Context) (fold, error) {
-	if err := r.read(ctx, min(r.fold.seq, r.ledgerAfter)); err != nil {
-		return fold{}, err
+func (r *recovery) run(ctx context.Context) (state.Fold, error) {
+	if err := r.read(ctx, min(r.fold.Seq, r.ledgerAfter)); err != nil {
+		return state.Fold{}, err
 	}
-	if r.fold.recorder.Open || r.log.Metadata().Imported {
+	if r.fold.Recorder.Open || r.log.Metadata().Imported {
 		// The recorder may still be running and continues. An imported session is
 		// read-only.
 		_ = r.followLog()
 		return r.fold, nil
 	}
 	if err := r.closeOpen(ctx); err != nil {
-		return fold{}, err
+		return state.Fold{}, err
 	}
 	// If the queue file cannot be written now, it stays behind the log. Memory is
 	// current, and the next save writes it.
@@ -98,7 +101,7 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 		if err := r.takeAll(batch); err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}
-		r.fold.seq = max(r.fold.seq, through)
+		r.fold.Seq = max(r.fold.Seq, through)
 		after = through
 		r.told(after)
 	}
@@ -111,12 +114,12 @@ func (r *recovery) takeAll(b event.Batch) error {
 	r.headers = headers
 	said := lastSaid(headers)
 	for i, g := range headers {
-		if idle := g.Type == event.TypeAgentMessage && i < said; idle || g.Type != "" && !folded(g.Type) {
+		if idle := g.Type == event.TypeAgentMessage && i < said; idle || g.Type != "" && !state.Uses(g.Type) {
 			continue
 		}
 		if seq, m, ok := g.Chunk(); ok {
-			if seq > r.fold.seq {
-				r.fold.apply(seq, 0, m) // of any turn: a chunk moves none
+			if seq > r.fold.Seq {
+				r.fold.Apply(seq, time.Time{}, 0, m) // of any turn: a chunk moves none
 			}
 			continue
 		}
@@ -126,7 +129,7 @@ func (r *recovery) takeAll(b event.Batch) error {
 		}
 		r.take(e)
 	}
-	r.fold.seq = max(r.fold.seq, b.Last)
+	r.fold.Seq = max(r.fold.Seq, b.Last)
 	return nil
 }
 
@@ -148,8 +151,8 @@ func lastSaid(headers []event.Header) int {
 }
 
 func (r *recovery) take(e event.Event) {
-	if e.Seq > r.fold.seq {
-		r.fold.applyEvent(e)
+	if e.Seq > r.fold.Seq {
+		r.fold.ApplyEvent(e)
 	}
 	if e.Seq <= r.ledgerAfter {
 		return
@@ -227,10 +230,10 @@ func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time)
 // closeOpen ends the open turn and calls of the previous run, whose agent is gone.
 func (r *recovery) closeOpen(ctx context.Context) error {
 	f := &r.fold
-	list := closings(f, func(toolCall) bool { return true }, string(event.StopHubRestart))
-	if f.open {
-		list = append(list, entry{f.turn, f.cutOff(event.CutHubRestart)})
-		list = append(list, entry{f.turn, event.TurnEnd{PromptID: f.promptID, StopReason: event.StopHubRestart}})
+	list := f.Closings(func(state.ToolCall) bool { return true }, string(event.StopHubRestart))
+	if f.Open {
+		list = append(list, state.Entry{Turn: f.Turn, Payload: f.CutOff(event.CutHubRestart)})
+		list = append(list, state.Entry{Turn: f.Turn, Payload: event.TurnEnd{PromptID: f.PromptID, StopReason: event.StopHubRestart}})
 	}
 	if len(list) == 0 {
 		return nil
@@ -240,16 +243,16 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", err)
 	}
-	wasOpen, promptID := f.open, f.promptID
+	wasOpen, promptID := f.Open, f.PromptID
 	first, last, err := r.log.Append(ctx, drafts...)
 	if err != nil {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", logError(err))
 	}
 	for i, n := range list {
-		f.at = now.UTC().Truncate(time.Microsecond) // as stored in the line
-		f.apply(first+event.Seq(i), n.turn, n.payload)
-		if cut, is := n.payload.(event.TurnInterrupted); is {
-			f.cutNow = &cut
+		at := now.UTC().Truncate(time.Microsecond) // as stored in the line
+		f.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
+		if cut, is := n.Payload.(event.TurnInterrupted); is {
+			r.cutNow = &cut
 		}
 	}
 	if wasOpen {
@@ -270,23 +273,7 @@ func (r *recovery) followLog() error {
 			return err
 		}
 	}
-	return r.queue.Advance(int64(r.fold.seq))
-}
-
-// closings returns the events that end unfinished tool calls and open requests.
-func closings(f *fold, which func(toolCall) bool, reason string) []entry {
-	var list []entry
-	for _, call := range f.tools.unfinished() {
-		if which(call) {
-			list = append(list, entry{call.turn, event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{
-				ToolCallID: call.id, Status: event.ToolFailed, Synthetic: true,
-			}}})
-		}
-	}
-	for _, r := range f.permissions.open {
-		list = append(list, entry{r.Turn, r.cancelled(theHub(), reason)})
-	}
-	return list
+	return r.queue.Advance(int64(r.fold.Seq))
 }
 
 // isBlob reports whether a field of an event's data became a blob.

@@ -175,13 +175,13 @@ func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
 
 // recover restores the state of a session and starts its engine.
 func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
-	stored := r.fold.seq
+	stored := r.fold.Seq
 	f, err := r.run(m.ctx)
 	if err != nil {
 		return openError(b.id, err)
 	}
-	if f.cutNow != nil {
-		m.hub.numbers.cutOff(*f.cutNow)
+	if r.cutNow != nil {
+		m.hub.numbers.cutOff(*r.cutNow)
 	}
 	meta := b.log.Metadata()
 	e := newEngine(foldedLog{

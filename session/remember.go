@@ -17,7 +17,7 @@ const kindSwitchMode event.ToolKind = "switch_mode"
 // lasting is the effect of an answer beyond the request.
 type lasting struct {
 	// rule is the rule to make; nil for none.
-	rule *Rule
+	rule *state.Rule
 	// notes are the notes for people.
 	notes []event.Note
 	// tell is the option that the agent gets: the chosen one, or a once option in
@@ -30,14 +30,14 @@ type lasting struct {
 // if the answer asks for one. An "always" option makes a rule for the session
 // without asking. An impossible rule is ErrInvalid; one that the person may not
 // make is ErrForbidden.
-func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
+func (q *questions) lastingOf(request state.OpenRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
 	l := lasting{tell: chosen.OptionID}
 	effect, always, known := effectOf(chosen.Kind)
-	if a.Remember == "" && (!always || request.about.kind == kindSwitchMode) {
+	if a.Remember == "" && (!always || request.About.Kind == kindSwitchMode) {
 		return l, nil
 	}
-	rule := Rule{Effect: effect}
-	once, offered := rule.option(request.Request)
+	rule := state.Rule{Effect: effect}
+	once, offered := optionOf(rule, request.Request)
 	if always && offered {
 		l.tell = once
 	}
@@ -46,7 +46,7 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 		if a.Remember != "" {
 			return l, fmt.Errorf("%w: making a rule takes access to manage the session; answer without remember", state.ErrForbidden)
 		}
-		if effect == RuleAllow && !offered {
+		if effect == state.RuleAllow && !offered {
 			return l, fmt.Errorf("%w: the agent offers no way to allow this once, and allowing it for good takes access to manage the session", state.ErrForbidden)
 		}
 		why = "making a rule takes access to manage the session"
@@ -65,13 +65,13 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 	}
 	scope := a.Remember
 	if scope == "" {
-		scope = RuleSession
+		scope = state.RuleSession
 	}
-	rule = complete(Rule{
-		Scope: scope, Effect: effect, Kind: request.about.kind, Subject: request.about.fingerprint(),
-		Title: cut(oneLine(request.about.title), lastLineRunes), AgentTold: always && !offered, CreatedBy: a.Actor.Name, CreatedByID: a.Actor.ID,
+	rule = complete(state.Rule{
+		Scope: scope, Effect: effect, Kind: request.About.Kind, Subject: request.About.Fingerprint(),
+		Title: state.Cut(state.OneLine(request.About.Title), state.LineRunes), AgentTold: always && !offered, CreatedBy: a.Actor.Name, CreatedByID: a.Actor.ID,
 	}, q.agentName)
-	note, err := ruleNote(noteRuleAdded, rule, a.Actor)
+	note, err := ruleNote(state.NoteRuleAdded, rule, a.Actor)
 	if err != nil {
 		return l, err
 	}
@@ -81,28 +81,28 @@ func (q *questions) lastingOf(request openRequest, chosen event.PermissionOption
 
 // effectOf returns the effect of an option of a kind. Only the kinds of ACP are
 // known. No rule repeats others, because only the agent knows their meaning.
-func effectOf(kind event.PermissionKind) (effect RuleEffect, always, known bool) {
+func effectOf(kind event.PermissionKind) (effect state.RuleEffect, always, known bool) {
 	switch kind {
 	case event.AllowOnce, event.AllowAlways:
-		return RuleAllow, kind == event.AllowAlways, true
+		return state.RuleAllow, kind == event.AllowAlways, true
 	case event.RejectOnce, event.RejectAlways:
-		return RuleReject, kind == event.RejectAlways, true
+		return state.RuleReject, kind == event.RejectAlways, true
 	}
 	return "", false, false
 }
 
 // onlyOnce returns why no rule can be made from an answer; empty if one can.
-func (q *questions) onlyOnce(request openRequest, known bool) string {
+func (q *questions) onlyOnce(request state.OpenRequest, known bool) string {
 	switch {
 	case !known:
 		return "the chosen option says neither allow nor reject in the protocol's words"
 	case request.Request.Form != nil || request.Request.URL != "":
 		return "a person fills in a form or looks at a page each time"
-	case request.about.kind == kindSwitchMode:
+	case request.About.Kind == kindSwitchMode:
 		return "the next mode is chosen each time"
-	case !request.about.identified():
+	case !request.About.Identified():
 		return "the agent does not say exactly what it would do, so a rule could cover something else"
-	case q.fold.subjectOf(request.Request).fingerprint() != request.about.fingerprint():
+	case q.fold.SubjectOf(request.Request).Fingerprint() != request.About.Fingerprint():
 		return "the agent has changed what it says since it asked"
 	case len(q.rules()) >= maxRules:
 		return tooManyRules
@@ -111,7 +111,7 @@ func (q *questions) onlyOnce(request openRequest, known bool) string {
 }
 
 func onceWords(chosen event.PermissionOption, why string, told bool) string {
-	words := fmt.Sprintf("“%s” applies to this request only: %s.", cut(oneLine(chosen.Name), lastLineRunes), why)
+	words := fmt.Sprintf("“%s” applies to this request only: %s.", state.Cut(state.OneLine(chosen.Name), state.LineRunes), why)
 	if told {
 		words += " The agent also got this answer and may remember it itself."
 	}

@@ -14,7 +14,7 @@ import (
 func remember(t *testing.T, b *session.BackgroundSession, request, option string) error {
 	t.Helper()
 	_, err := b.AnswerPermission(ctxOf(t), session.Answer{
-		PermissionID: request, OptionID: option, Actor: person("ann"), Remember: session.RuleSession, MayRule: true,
+		PermissionID: request, OptionID: option, Actor: person("ann"), Remember: state.RuleSession, MayRule: true,
 	})
 	return err
 }
@@ -65,7 +65,7 @@ func TestOnlyOptionsOfAKnownKindAreRemembered(t *testing.T) {
 func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	guest := func(id, option string, remember session.RuleScope) error {
+	guest := func(id, option string, remember state.RuleScope) error {
 		_, err := b.AnswerPermission(ctxOf(t), session.Answer{
 			PermissionID: id, OptionID: option, Actor: person("guest"), Remember: remember,
 		})
@@ -73,7 +73,7 @@ func TestAnAlwaysOfAPersonWhoMayMakeNoRulesCountsOnce(t *testing.T) {
 	}
 	q := wants("q1", "execute", "Run make", "make")
 	require.NoError(t, a.say(q))
-	require.ErrorIs(t, guest("q1", "2", session.RuleSession), state.ErrForbidden)
+	require.ErrorIs(t, guest("q1", "2", state.RuleSession), state.ErrForbidden)
 	require.NoError(t, guest("q1", "1", ""))
 	require.Equal(t, "2", receive(t, a.answers, "the agent got no answer").OptionID, "the agent got an \"always\" option")
 	notes := payloads[event.Note](t, b)
@@ -145,8 +145,8 @@ func TestARequestCarriesTheTitleOfItsToolCall(t *testing.T) {
 func TestARuleAboutAKindLooksAtEveryKindACallWasSaidToBeOf(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	for effect, kind := range map[session.RuleEffect]event.ToolKind{session.RuleAllow: "read", session.RuleReject: "fetch"} {
-		_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: effect, Kind: kind, CreatedBy: "ann", CreatedByID: "id-ann"})
+	for effect, kind := range map[state.RuleEffect]event.ToolKind{state.RuleAllow: "read", state.RuleReject: "fetch"} {
+		_, err := b.AddRule(ctxOf(t), state.Rule{Scope: state.RuleSession, Effect: effect, Kind: kind, CreatedBy: "ann", CreatedByID: "id-ann"})
 		require.NoError(t, err)
 	}
 	announced := func(kind event.ToolKind) event.ToolCallFields {
@@ -175,7 +175,7 @@ func TestWhatIsNotSaidExactlyCountsThisOnce(t *testing.T) {
 	vague := map[string]any{"title": "Edit a.sh", "kind": "edit", "rawInput": map[string]any{}, "locations": []any{map[string]any{"path": "a.sh"}}}
 	require.NoError(t, a.say(wantsCall("q1", "c1", vague)))
 	require.ErrorIs(t, remember(t, b, "q1", "2"), state.ErrInvalid)
-	_, err := b.Like(ctxOf(t), session.Rule{}, "q1")
+	_, err := b.Like(ctxOf(t), state.Rule{}, "q1")
 	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = answer(b, "q1", "1", "tab")
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
 )
@@ -131,12 +132,12 @@ func (s *restorer) restored(now time.Time) bool {
 // read reads the log in a helper goroutine.
 func (s *restorer) read() {
 	s.turn.restore.step = restoreReading
-	promptID, proc, to, limit := s.fold.promptID, s.agent.proc, s.fold.promptSeq-1, s.resumeSettings().segmentTokens()
+	promptID, proc, to, limit := s.fold.PromptID, s.agent.proc, s.fold.PromptSeq-1, s.resumeSettings().segmentTokens()
 	s.helpers.run(func() {
 		list, left, err := readSegments(context.Background(), s.log, to, limit)
 		s.helpers.post(func() {
 			r := &s.turn.restore
-			if s.fold.promptID != promptID || s.agent.proc != proc || r.step != restoreReading || !s.fold.open {
+			if s.fold.PromptID != promptID || s.agent.proc != proc || r.step != restoreReading || !s.fold.Open {
 				return
 			}
 			if err != nil {
@@ -168,7 +169,7 @@ func (s *restorer) tellSegment(now time.Time) {
 	if _, err := s.write(s.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 		return // the log is blocked or frozen; proceed tries again
 	}
-	r.open, r.since, r.interrupted = fmt.Sprintf("restore-%s-%d", s.fold.promptID, n), now, false
+	r.open, r.since, r.interrupted = fmt.Sprintf("restore-%s-%d", s.fold.PromptID, n), now, false
 	if r.patient {
 		r.open += "-again"
 	}
@@ -316,7 +317,7 @@ func (r *restore) heard(answer []byte) {
 // it.
 func (s *restorer) refuse(p event.PermissionRequest) error {
 	s.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
-	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: byHub, Reason: "the session is being sent to the agent"})
+	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: state.ByHub, Reason: "the session is being sent to the agent"})
 	return nil
 }
 

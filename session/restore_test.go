@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -21,7 +22,7 @@ func segmented(o *session.Options, to *store.Options) {
 
 // longPast returns a session that was interrupted after a long answer and whose
 // agent can resume.
-func longPast(t *testing.T, options ...hubOption) (*hub, *session.BackgroundSession, session.Interruption) {
+func longPast(t *testing.T, options ...hubOption) (*hub, *session.BackgroundSession, state.Interruption) {
 	t.Helper()
 	h := newHub(t, options...)
 	h.agents.resumable = true

@@ -30,7 +30,7 @@ const wayAuto = "auto"
 
 // Offer lists the ways to resume after an interruption.
 type Offer struct {
-	Interruption
+	state.Interruption
 	Age time.Duration
 	// Stale means that the interruption is older than the configured limit.
 	Stale bool
@@ -135,7 +135,7 @@ type resumer struct {
 
 // resumeFacts are the engine's facts for an offer.
 type resumeFacts struct {
-	open       *Interruption
+	open       *state.Interruption
 	workspace  string
 	look       InspectWorkspace
 	staleAfter time.Duration
@@ -151,14 +151,14 @@ func (s *resumer) facts() resumeFacts {
 	return resumeFacts{
 		open:      s.interruption(),
 		workspace: s.workspace, look: s.hub.inspect, staleAfter: s.resumeSettings().staleAfter(),
-		agentChanged: s.agentChanged(), settings: s.resumeSettings(), remembers: s.fold.agentSessionID != "", drift: s.agent.drift(),
+		agentChanged: s.agentChanged(), settings: s.resumeSettings(), remembers: s.fold.AgentSessionID != "", drift: s.agent.drift(),
 	}
 }
 
 // agentChanged compares the configured command with the one that started the agent
 // last, if the log has it.
 func (s *resumer) agentChanged() bool {
-	settings, ran := s.hub.settings(), s.fold.agent.Command
+	settings, ran := s.hub.settings(), s.fold.Agent.Command
 	return !settings.configured(s.agentName) || ran != "" && ran != settings.agent(s.agentName).commandDigest()
 }
 
@@ -220,7 +220,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Prompt), limit)
 	}
 	var needs []string
-	stale := time.Since(s.fold.interruptions.Open.At) > s.resumeSettings().staleAfter()
+	stale := time.Since(s.fold.Interruptions.Open.At) > s.resumeSettings().staleAfter()
 	if stale && !slices.Contains(r.Confirm, "stale") {
 		needs = append(needs, "stale")
 	}
@@ -239,7 +239,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 
 // opened reports whether the interruption with this id is open.
 func (s *resumer) opened(id string) error {
-	i := &s.fold.interruptions
+	i := &s.fold.Interruptions
 	switch {
 	case i.Open != nil && i.Open.ID == id:
 		return nil
@@ -258,7 +258,7 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 	if err := s.mayResume(r); err != nil {
 		return Resumed{}, err
 	}
-	promptID := resumePrefix + r.InterruptionID
+	promptID := state.ResumePrefix + r.InterruptionID
 	settled := event.InterruptionSettled{
 		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor.Name, ByID: r.Actor.ID,
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // ResumeCounts counts interrupted turns and their outcomes since the hub started.
@@ -42,13 +43,13 @@ func (n *resumeNumbers) cutOff(p event.TurnInterrupted) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.counts.Interrupted[p.Phase]++
-	if strings.HasPrefix(p.PromptID, resumePrefix) {
+	if strings.HasPrefix(p.PromptID, state.ResumePrefix) {
 		n.counts.Failed++
 	}
 }
 
 // settled counts the outcome of an interruption.
-func (n *resumeNumbers) settled(open Interruption, p event.InterruptionSettled) {
+func (n *resumeNumbers) settled(open state.Interruption, p event.InterruptionSettled) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch p.Outcome {
@@ -68,9 +69,9 @@ func (n *resumeNumbers) settled(open Interruption, p event.InterruptionSettled) 
 
 // countCut counts the interruptions in a write. before is the interruption that was
 // open before it.
-func (l *foldedLog) countCut(list []entry, before *Interruption) {
+func (l *foldedLog) countCut(list []state.Entry, before *state.Interruption) {
 	for _, n := range list {
-		switch p := n.payload.(type) {
+		switch p := n.Payload.(type) {
 		case event.TurnInterrupted:
 			l.hub.numbers.cutOff(p)
 		case event.InterruptionSettled:

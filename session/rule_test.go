@@ -69,9 +69,9 @@ func TestAnAlwaysAnswerIsRememberedForTheSession(t *testing.T) {
 func TestARuleForAnAgentReachesEverySessionAndOutlivesTheHub(t *testing.T) {
 	h := newHub(t)
 	b, _ := h.busy()
-	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleAgent, Effect: session.RuleAllow, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"})
+	_, err := b.AddRule(ctxOf(t), state.Rule{Scope: state.RuleAgent, Effect: state.RuleAllow, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)
-	mine, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleReject, Kind: "fetch", CreatedBy: "ann", CreatedByID: "id-ann"})
+	mine, err := b.AddRule(ctxOf(t), state.Rule{Scope: state.RuleSession, Effect: state.RuleReject, Kind: "fetch", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)
 	h.close()
 	h.open()
@@ -89,10 +89,10 @@ func TestARuleForAnAgentReachesEverySessionAndOutlivesTheHub(t *testing.T) {
 func TestARuleThatRejectsComesFirst(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	for _, r := range []session.Rule{
-		{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "execute"},
-		{Scope: session.RuleAgent, Effect: session.RuleReject, Kind: "execute"},
-		{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "execute"},
+	for _, r := range []state.Rule{
+		{Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "execute"},
+		{Scope: state.RuleAgent, Effect: state.RuleReject, Kind: "execute"},
+		{Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "execute"},
 	} {
 		r.CreatedBy = "ann"
 		_, err := b.AddRule(ctxOf(t), r)
@@ -105,16 +105,16 @@ func TestARuleThatRejectsComesFirst(t *testing.T) {
 func TestWhatRulesDoNotDo(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
-	for name, r := range map[string]session.Rule{
-		"about everything": {Scope: session.RuleSession, Effect: session.RuleAllow, CreatedBy: "ann", CreatedByID: "id-ann"},
-		"no effect":        {Scope: session.RuleSession, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"},
-		"no scope":         {Effect: session.RuleAllow, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"},
-		"nobody's":         {Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "read"},
+	for name, r := range map[string]state.Rule{
+		"about everything": {Scope: state.RuleSession, Effect: state.RuleAllow, CreatedBy: "ann", CreatedByID: "id-ann"},
+		"no effect":        {Scope: state.RuleSession, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"},
+		"no scope":         {Effect: state.RuleAllow, Kind: "read", CreatedBy: "ann", CreatedByID: "id-ann"},
+		"nobody's":         {Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "read"},
 	} {
 		_, err := b.AddRule(ctxOf(t), r)
 		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
-	_, err := b.AddRule(ctxOf(t), session.Rule{Scope: session.RuleSession, Effect: session.RuleAllow, Kind: "execute", CreatedBy: "ann", CreatedByID: "id-ann"})
+	_, err := b.AddRule(ctxOf(t), state.Rule{Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "execute", CreatedBy: "ann", CreatedByID: "id-ann"})
 	require.NoError(t, err)
 	form := wants("form", "execute", "Fill in", "x")
 	form.Form = json.RawMessage(`{}`)

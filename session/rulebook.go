@@ -20,20 +20,20 @@ const rulesFile = "rules.json"
 // ruleBook holds the rules of agents. A session's own rules are in its log.
 type ruleBook struct {
 	path    string
-	current atomic.Pointer[[]Rule]
+	current atomic.Pointer[[]state.Rule]
 	saving  sync.Mutex // one save at a time; readers never wait for it
 }
 
 type ruleBookFile struct {
-	Format int    `json:"format"`
-	Rules  []Rule `json:"rules"`
+	Format int          `json:"format"`
+	Rules  []state.Rule `json:"rules"`
 }
 
 // openRuleBook reads the rules of a data directory. An invalid file is an error,
 // because reject rules must not be lost silently.
 func openRuleBook(dir string) (*ruleBook, error) {
 	b := &ruleBook{path: filepath.Join(dir, rulesFile)}
-	b.current.Store(&[]Rule{})
+	b.current.Store(&[]state.Rule{})
 	f, _, err := b.file().Read()
 	if err != nil {
 		return nil, fmt.Errorf("read permission rules: %w", err)
@@ -50,20 +50,20 @@ func (b *ruleBook) file() jsonfile.File[ruleBookFile] {
 }
 
 // all lists the rules. The slice is shared and must not be changed.
-func (b *ruleBook) all() []Rule { return *b.current.Load() }
+func (b *ruleBook) all() []state.Rule { return *b.current.Load() }
 
 // add adds a rule once it is on the device.
-func (b *ruleBook) add(r Rule) error {
-	return b.change(func(rules []Rule) []Rule { return append(rules, r) })
+func (b *ruleBook) add(r state.Rule) error {
+	return b.change(func(rules []state.Rule) []state.Rule { return append(rules, r) })
 }
 
 func (b *ruleBook) remove(id string) error {
-	return b.change(func(rules []Rule) []Rule {
-		return slices.DeleteFunc(rules, func(r Rule) bool { return r.ID == id })
+	return b.change(func(rules []state.Rule) []state.Rule {
+		return slices.DeleteFunc(rules, func(r state.Rule) bool { return r.ID == id })
 	})
 }
 
-func (b *ruleBook) change(fn func([]Rule) []Rule) error {
+func (b *ruleBook) change(fn func([]state.Rule) []state.Rule) error {
 	b.saving.Lock()
 	defer b.saving.Unlock()
 	next := fn(slices.Clone(b.all()))

@@ -17,8 +17,8 @@ func TestFault87TheRulesOfASessionAreBounded(t *testing.T) {
 	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann")})
 	require.NoError(t, err)
 	for n := range 1001 {
-		_, err = b.AddRule(ctxOf(t), session.Rule{
-			Scope: session.RuleSession, Effect: session.RuleAllow, Kind: event.ToolKind(fmt.Sprint("kind", n)), CreatedBy: "ann", CreatedByID: "id-ann",
+		_, err = b.AddRule(ctxOf(t), state.Rule{
+			Scope: state.RuleSession, Effect: state.RuleAllow, Kind: event.ToolKind(fmt.Sprint("kind", n)), CreatedBy: "ann", CreatedByID: "id-ann",
 		})
 		if n < 1000 {
 			require.NoError(t, err)

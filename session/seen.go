@@ -35,7 +35,7 @@ type workspaceWatcher struct {
 // and nothing waits for it.
 func (w *workspaceWatcher) watch(now time.Time) {
 	s := &w.turn.seen
-	if !s.due || s.busy || w.hub.inspect == nil || w.fold.recorder.Open {
+	if !s.due || s.busy || w.hub.inspect == nil || w.fold.Recorder.Open {
 		return
 	}
 	if next := s.at.Add(seenInterval); now.Before(next) {
@@ -43,13 +43,13 @@ func (w *workspaceWatcher) watch(now time.Time) {
 		return
 	}
 	s.due, s.busy, s.at = false, true, now
-	folder, promptID := w.workspace, w.fold.promptID
+	folder, promptID := w.workspace, w.fold.PromptID
 	w.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), workspaceBound)
 		defer cancel()
 		seen := w.hub.inspect(ctx, folder, false).seen()
 		w.helpers.post(func() {
-			if w.fold.open && w.fold.promptID == promptID {
+			if w.fold.Open && w.fold.PromptID == promptID {
 				w.saw(seen)
 			}
 		})

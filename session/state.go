@@ -83,7 +83,7 @@ type State struct {
 	Usage    *event.Usage
 	Agent    AgentState
 	// Interruption is the unsettled interruption; nil if none.
-	Interruption *Interruption
+	Interruption *state.Interruption
 	// Restore is the progress of a segmented restore; nil if none is running.
 	Restore *Restore
 	// Observers are ordered by client id.

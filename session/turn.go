@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // resetAfter is how long a cancelled turn may continue before a person is offered a
@@ -60,8 +61,8 @@ type turns struct {
 // state returns the turn for State.
 func (t *turns) state() Turn {
 	now := Turn{State: TurnIdle}
-	if t.fold.open {
-		now = Turn{State: TurnPrompting, Number: t.fold.turn, PromptID: t.fold.promptID, Since: t.turn.since}
+	if t.fold.Open {
+		now = Turn{State: TurnPrompting, Number: t.fold.Turn, PromptID: t.fold.PromptID, Since: t.turn.since}
 		switch {
 		case t.turn.cancelled:
 			now.State, now.ForceReset = TurnCancelling, t.turn.offerReset
@@ -79,15 +80,15 @@ func (t *turns) state() Turn {
 // It also settles the open interruption: with settled, or else as superseded.
 func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.InterruptionSettled) (event.Seq, error) {
 	now := time.Now()
-	turn := t.fold.turn + 1
+	turn := t.fold.Turn + 1
 	// The prompt comes first: if a crash cuts the batch after it, the agent still
 	// gets nothing twice.
-	list := []entry{{turn, p}}
+	list := []state.Entry{{Turn: turn, Payload: p}}
 	if len(settled) == 0 {
 		list = append(list, t.supersede(p.PromptID, event.Actor{Name: p.Actor, ID: p.ByID})...)
 	}
 	for _, s := range settled {
-		list = append(list, entry{turn, s})
+		list = append(list, state.Entry{Turn: turn, Payload: s})
 	}
 	seq, err := t.write(list...)
 	if err != nil {
@@ -152,29 +153,29 @@ func (t *turns) watchCancelled(now time.Time) {
 	case now.Before(at):
 		t.wake(at)
 	default:
-		t.logger.Warn("agent does not answer the cancel and is stopped", "prompt", t.fold.promptID)
+		t.logger.Warn("agent does not answer the cancel and is stopped", "prompt", t.fold.PromptID)
 		t.agent.stop(stopDeaf)
 	}
 }
 
 // give sends the prompt to the agent, once.
 func (t *turns) give(now time.Time) {
-	start := t.entries(event.TurnStart{PromptID: t.fold.promptID})
+	start := t.entries(event.TurnStart{PromptID: t.fold.PromptID})
 	if _, err := t.write(append(start, t.toldResumed()...)...); err != nil {
 		return // the log is blocked or frozen; proceed tries again
 	}
 	t.turn.given, t.turn.since, t.dirty = true, now, true
 	t.turn.seen.due = true
 	if err := t.agent.proc.Prompt(t.turn.prompt); err != nil {
-		t.logger.Warn("agent did not take the prompt", "prompt", t.fold.promptID, "err", err)
+		t.logger.Warn("agent did not take the prompt", "prompt", t.fold.PromptID, "err", err)
 		t.agent.stop(stopBroken)
 	}
 }
 
 // toldResumed records how the agent continued its session, once it has the prompt
 // that resumes a turn.
-func (t *turns) toldResumed() []entry {
-	if !strings.HasPrefix(t.fold.promptID, resumePrefix) {
+func (t *turns) toldResumed() []state.Entry {
+	if !strings.HasPrefix(t.fold.PromptID, state.ResumePrefix) {
 		return nil
 	}
 	if t.turn.restore.step == restoreTold {
@@ -184,7 +185,7 @@ func (t *turns) toldResumed() []entry {
 	switch t.agent.resumed {
 	case event.ResumedByResume, event.ResumedByLoad:
 		text = "The agent continues its own session (session/" + string(t.agent.resumed) + ")."
-		if turn := t.fold.completed; turn > 0 {
+		if turn := t.fold.Completed; turn > 0 {
 			text += " The last answer it completed is that of turn " + strconv.Itoa(turn) + "."
 		} else {
 			text += " It has completed no answer yet."
@@ -243,21 +244,21 @@ func (t *turns) takeNext(now time.Time) {
 // recordEnd records the end of the turn reported by the agent. A second end of a
 // turn, or one of another turn, is ignored: every turn has exactly one end.
 func (t *turns) recordEnd(p event.TurnEnd) error {
-	if !t.fold.open || p.PromptID != t.fold.promptID || !t.turn.given || t.turn.endAs != "" {
+	if !t.fold.Open || p.PromptID != t.fold.PromptID || !t.turn.given || t.turn.endAs != "" {
 		t.logger.Warn("agent ended a turn that is not open", "prompt", p.PromptID, "stop_reason", p.StopReason)
 		return nil
 	}
-	turn := t.fold.turn
+	turn := t.fold.Turn
 	cancelled := p.StopReason == event.StopCancelled
 	if cancelled {
 		p.By, p.ByID = t.turn.stoppedBy.Name, t.turn.stoppedBy.ID
 	}
-	list := closings(&t.fold, func(c toolCall) bool { return cancelled && c.turn == turn }, "the turn ended")
+	list := t.fold.Closings(func(c state.ToolCall) bool { return cancelled && c.Turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
 	if cut := t.cutBy(p, len(outcomes) > 0); cut != "" {
-		list = append(list, entry{turn, t.cutOff(cut)})
+		list = append(list, state.Entry{Turn: turn, Payload: t.cutOff(cut)})
 	}
-	seq, err := t.write(append(list, entry{turn, p})...)
+	seq, err := t.write(append(list, state.Entry{Turn: turn, Payload: p})...)
 	if err != nil {
 		return err
 	}
@@ -276,7 +277,7 @@ func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason 
 		return ""
 	case t.agent.cause == stopClose && (p.StopReason == event.StopCancelled || lostQuestion):
 		return event.CutHubStop
-	case p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != codeAuthRequired:
+	case p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != state.CodeAuthRequired:
 		return event.CutProviderError
 	}
 	return ""
@@ -285,12 +286,12 @@ func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason 
 // end closes the open turn for the hub. The events in before precede the end in the
 // log. It also closes the agent's open calls, unless the turn was cancelled before
 // the agent got it. Without an open turn it writes only the other events.
-func (t *turns) end(before []entry, reason event.StopReason, failure *event.Failure) error {
+func (t *turns) end(before []state.Entry, reason event.StopReason, failure *event.Failure) error {
 	list := before
 	if reason != event.StopCancelled || t.turn.given {
 		list = append(list, t.closeAll(string(reason))...)
 	}
-	if !t.fold.open {
+	if !t.fold.Open {
 		if len(list) == 0 {
 			return nil
 		}
@@ -298,13 +299,13 @@ func (t *turns) end(before []entry, reason event.StopReason, failure *event.Fail
 		return err
 	}
 	if t.turn.cut != "" && !t.turn.cancelled {
-		list = append(list, entry{t.fold.turn, t.cutOff(t.turn.cut)})
+		list = append(list, state.Entry{Turn: t.fold.Turn, Payload: t.cutOff(t.turn.cut)})
 	}
-	end := event.TurnEnd{PromptID: t.fold.promptID, StopReason: reason, Error: failure}
+	end := event.TurnEnd{PromptID: t.fold.PromptID, StopReason: reason, Error: failure}
 	if reason == event.StopCancelled || reason == event.StopInterrupted {
 		end.By, end.ByID = t.turn.stoppedBy.Name, t.turn.stoppedBy.ID
 	}
-	list = append(list, entry{t.fold.turn, end})
+	list = append(list, state.Entry{Turn: t.fold.Turn, Payload: end})
 	seq, err := t.write(list...)
 	if err != nil {
 		return err
@@ -314,8 +315,8 @@ func (t *turns) end(before []entry, reason event.StopReason, failure *event.Fail
 }
 
 // endOrLater is end for an end that is reported once: a failed write is retried.
-func (t *turns) endOrLater(before []entry, reason event.StopReason, failure *event.Failure) {
-	if err := t.end(before, reason, failure); err != nil && t.fold.open {
+func (t *turns) endOrLater(before []state.Entry, reason event.StopReason, failure *event.Failure) {
+	if err := t.end(before, reason, failure); err != nil && t.fold.Open {
 		t.turn.endAs, t.turn.failure = reason, failure
 		t.wake(time.Now().Add(probeInterval))
 	}
@@ -324,21 +325,21 @@ func (t *turns) endOrLater(before []entry, reason event.StopReason, failure *eve
 // cutOff returns the event for an interruption of the open turn now. Its phase is
 // that in which its agent was stopped, if it was.
 func (t *turns) cutOff(reason event.InterruptReason) event.TurnInterrupted {
-	p := t.fold.cutOff(reason)
+	p := t.fold.CutOff(reason)
 	p.Phase = cmp.Or(t.turn.stoppedIn, p.Phase)
 	return p
 }
 
 // closeAll returns the events that end every open tool call and request, because
 // the agent is gone or about to be.
-func (l *foldedLog) closeAll(reason string) []entry {
-	return closings(&l.fold, func(toolCall) bool { return true }, reason)
+func (l *foldedLog) closeAll(reason string) []state.Entry {
+	return l.fold.Closings(func(state.ToolCall) bool { return true }, reason)
 }
 
-func outcomesOf(list []entry) []event.PermissionOutcome {
+func outcomesOf(list []state.Entry) []event.PermissionOutcome {
 	var outcomes []event.PermissionOutcome
 	for _, n := range list {
-		if o, ok := n.payload.(event.PermissionOutcome); ok {
+		if o, ok := n.Payload.(event.PermissionOutcome); ok {
 			outcomes = append(outcomes, o)
 		}
 	}
@@ -372,10 +373,10 @@ func interrupted(reason event.StopReason) bool {
 }
 
 func (t *turns) cancel(actor event.Actor) error {
-	if t.fold.recorder.Open || t.imported {
+	if t.fold.Recorder.Open || t.imported {
 		return t.refusal()
 	}
-	if !t.fold.open || t.turn.cancelled || t.turn.endAs != "" {
+	if !t.fold.Open || t.turn.cancelled || t.turn.endAs != "" {
 		return nil
 	}
 	if !t.turn.given {
@@ -385,12 +386,12 @@ func (t *turns) cancel(actor event.Actor) error {
 		}
 		return t.stuck(t.end(nil, event.StopCancelled, nil))
 	}
-	var list []entry
+	var list []state.Entry
 	var outcomes []event.PermissionOutcome
-	for _, r := range t.fold.permissions.open {
-		o := r.cancelled(actor, "the turn was cancelled")
+	for _, r := range t.fold.Permissions.Open {
+		o := r.Cancelled(actor, "the turn was cancelled")
 		outcomes = append(outcomes, o)
-		list = append(list, entry{r.Turn, o})
+		list = append(list, state.Entry{Turn: r.Turn, Payload: o})
 	}
 	if len(list) > 0 {
 		if _, err := t.write(list...); err != nil {
@@ -398,7 +399,7 @@ func (t *turns) cancel(actor event.Actor) error {
 		}
 	}
 	t.turn.cancelled, t.turn.stoppedBy, t.turn.since, t.dirty = true, actor, time.Now(), true
-	t.logger.Info("turn is cancelled", "prompt", t.fold.promptID, "actor", actor.Name)
+	t.logger.Info("turn is cancelled", "prompt", t.fold.PromptID, "actor", actor.Name)
 	if err := t.agent.proc.Cancel(); err != nil {
 		t.logger.Warn("agent did not take the cancel", "err", err)
 		t.agent.stop(stopReset)

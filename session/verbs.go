@@ -32,13 +32,13 @@ func (b *BackgroundSession) Cancel(ctx context.Context, actor event.Actor) error
 // happens.
 func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) error {
 	return tell(ctx, b.mail, func(e *engine) error {
-		if e.fold.recorder.Open || e.imported {
+		if e.fold.Recorder.Open || e.imported {
 			return e.refusal()
 		}
-		if !e.fold.open {
+		if !e.fold.Open {
 			return nil
 		}
-		e.logger.Info("turn is reset", "prompt", e.fold.promptID, "actor", actor.Name)
+		e.logger.Info("turn is reset", "prompt", e.fold.PromptID, "actor", actor.Name)
 		return e.turns.reset(actor)
 	})
 }
@@ -75,7 +75,7 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) erro
 		e.logger.Info("agent is restarted", "actor", actor.Name)
 		e.agent.forgive()
 		e.agent.wanted = true
-		if e.fold.open && e.turn.given {
+		if e.fold.Open && e.turn.given {
 			e.turn.cut = event.CutAgentRestart
 			return e.turns.reset(actor)
 		}

@@ -28,7 +28,7 @@ func (b *BackgroundSession) close(ctx context.Context) error {
 // stopped. An agent that cannot, or does not answer in time, is stopped anyway.
 func (b *BackgroundSession) forget(ctx context.Context) {
 	proc, err := ask(ctx, b.mail, func(e *engine) (Agent, error) {
-		if !e.agent.up() || e.fold.open {
+		if !e.agent.up() || e.fold.Open {
 			return nil, nil
 		}
 		return e.agent.proc, nil
@@ -92,7 +92,7 @@ func (b *BackgroundSession) beginFork(ctx context.Context, origin journal.Forked
 	}
 	b.log.UpdateMetadata(func(m *journal.Metadata) { m.ForkedFrom = &origin })
 	return tell(ctx, b.mail, func(e *engine) error {
-		if e.fold.given > 0 {
+		if e.fold.Given > 0 {
 			return nil // a repeated request
 		}
 		if _, err := e.write(e.entries(event.Note{Method: transcript.NoteForked, Text: event.Text(account), Raw: raw, By: by.Name, ByID: by.ID})...); err != nil {

@@ -38,7 +38,7 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 		if err := e.recording.begin(r.Actor); err != nil {
 			return Recording{}, err
 		}
-		return Recording{Session: b, RecorderID: e.fold.recorder.ID, MaxSeq: e.fold.seq}, nil
+		return Recording{Session: b, RecorderID: e.fold.Recorder.ID, MaxSeq: e.fold.Seq}, nil
 	})
 }
 
@@ -65,7 +65,7 @@ func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason
 		return err
 	}
 	return tell(ctx, b.mail, func(e *engine) error {
-		if recorderID != "" && recorderID == e.fold.recorder.ID && !e.fold.recorder.Open {
+		if recorderID != "" && recorderID == e.fold.Recorder.ID && !e.fold.Recorder.Open {
 			return nil
 		}
 		if err := e.recording.hear(recorderID); err != nil {

@@ -112,7 +112,7 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 	if len(needs) > 0 {
 		return &NeedsConfirmation{Needs: needs}
 	}
-	r := ResumeRequest{InterruptionID: id, Actor: theHub()}
+	r := ResumeRequest{InterruptionID: id, Actor: state.TheHub()}
 	if len(offer.Drift) > 0 {
 		r.Drift = DriftKeep // the drift does not allow more
 	}
@@ -130,7 +130,7 @@ func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, 
 			return err
 		}
 		settled := event.InterruptionSettled{InterruptionID: interruptionID, Outcome: event.SettledDismissed, By: actor.Name, ByID: actor.ID}
-		if _, err := e.write(entry{e.fold.turn, settled}); err != nil {
+		if _, err := e.write(state.Entry{Turn: e.fold.Turn, Payload: settled}); err != nil {
 			return fmt.Errorf("dismiss: %w", e.stuck(err))
 		}
 		return nil
@@ -139,7 +139,7 @@ func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, 
 
 // estimateSegments returns how many segments and tokens a segmented restore takes.
 // The latest result is cached, because each screen asks and it needs the whole log.
-func (b *BackgroundSession) estimateSegments(ctx context.Context, open Interruption, limit int) (segmentEstimate, error) {
+func (b *BackgroundSession) estimateSegments(ctx context.Context, open state.Interruption, limit int) (segmentEstimate, error) {
 	of := fmt.Sprint(open.ID, " ", limit)
 	if known := b.estimate.Load(); known != nil && known.of == of {
 		return *known, nil

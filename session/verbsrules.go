@@ -11,11 +11,11 @@ import (
 
 // Rules lists the rules of this session: its own, then those of its agent, each
 // oldest first.
-func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
+func (b *BackgroundSession) Rules(ctx context.Context) ([]state.Rule, error) {
 	var h hub
-	list, err := ask(ctx, b.mail, func(e *engine) ([]Rule, error) {
+	list, err := ask(ctx, b.mail, func(e *engine) ([]state.Rule, error) {
 		h = e.hub
-		return slices.DeleteFunc(e.questions.rules(), func(r Rule) bool { return r.Agent != e.agentName }), nil
+		return slices.DeleteFunc(e.questions.rules(), func(r state.Rule) bool { return r.Agent != e.agentName }), nil
 	})
 	for i, r := range list {
 		list[i].Suspended = h.suspends(r, b.id)
@@ -25,46 +25,46 @@ func (b *BackgroundSession) Rules(ctx context.Context) ([]Rule, error) {
 
 // AddRule adds a rule, such as "always allow reads", and records it in the log with
 // its maker. Kind or Subject must be set. AddRule sets ID, Agent and CreatedAt.
-func (b *BackgroundSession) AddRule(ctx context.Context, r Rule) (Rule, error) {
-	if r.Effect != RuleAllow && r.Effect != RuleReject || r.Scope != RuleSession && r.Scope != RuleAgent {
-		return Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", state.ErrInvalid)
+func (b *BackgroundSession) AddRule(ctx context.Context, r state.Rule) (state.Rule, error) {
+	if r.Effect != state.RuleAllow && r.Effect != state.RuleReject || r.Scope != state.RuleSession && r.Scope != state.RuleAgent {
+		return state.Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", state.ErrInvalid)
 	}
 	if r.Kind == "" && r.Subject == "" {
-		return Rule{}, fmt.Errorf("%w: a rule needs a kind or a subject", state.ErrInvalid)
+		return state.Rule{}, fmt.Errorf("%w: a rule needs a kind or a subject", state.ErrInvalid)
 	}
 	if r.CreatedBy == "" || len(r.Title) > 1000 || len(r.Kind) > 100 || len(r.Subject) > 100 {
-		return Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", state.ErrInvalid)
+		return state.Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", state.ErrInvalid)
 	}
 	maker, err := b.ruleMaker(ctx)
 	if err != nil {
-		return Rule{}, err
+		return state.Rule{}, err
 	}
 	if maker.rules >= maxRules {
-		return Rule{}, fmt.Errorf("%w: %s", state.ErrInvalid, tooManyRules)
+		return state.Rule{}, fmt.Errorf("%w: %s", state.ErrInvalid, tooManyRules)
 	}
 	r = complete(r, maker.agent)
-	if r.Scope == RuleAgent {
+	if r.Scope == state.RuleAgent {
 		if err := maker.book.add(r); err != nil {
-			return Rule{}, err
+			return state.Rule{}, err
 		}
 	}
 	return r, tell(ctx, b.mail, func(e *engine) error {
-		return e.questions.noteRule(noteRuleAdded, r, event.Actor{Name: r.CreatedBy, ID: r.CreatedByID})
+		return e.questions.noteRule(state.NoteRuleAdded, r, event.Actor{Name: r.CreatedBy, ID: r.CreatedByID})
 	})
 }
 
 // Like sets a rule's subject from an open permission request, so that the rule
 // matches exactly that request. A request that is not open is ErrNotFound; a
 // request without an exact subject is ErrInvalid.
-func (b *BackgroundSession) Like(ctx context.Context, r Rule, permissionID string) (Rule, error) {
-	return ask(ctx, b.mail, func(e *engine) (Rule, error) {
-		for _, open := range e.fold.permissions.open {
+func (b *BackgroundSession) Like(ctx context.Context, r state.Rule, permissionID string) (state.Rule, error) {
+	return ask(ctx, b.mail, func(e *engine) (state.Rule, error) {
+		for _, open := range e.fold.Permissions.Open {
 			if open.Request.PermissionID == permissionID {
 				if why := e.questions.onlyOnce(open, true); why != "" {
 					return r, fmt.Errorf("%w: no rule can be made of this request: %s", state.ErrInvalid, why)
 				}
-				s := open.about
-				r.Kind, r.Subject, r.Title = s.kind, s.fingerprint(), cut(oneLine(s.title), lastLineRunes)
+				s := open.About
+				r.Kind, r.Subject, r.Title = s.Kind, s.Fingerprint(), state.Cut(state.OneLine(s.Title), state.LineRunes)
 				return r, nil
 			}
 		}
@@ -82,18 +82,18 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(r Rule) bool { return r.ID == id })
+	i := slices.IndexFunc(all, func(r state.Rule) bool { return r.ID == id })
 	if i < 0 {
 		return fmt.Errorf("%w: there is no rule %q", state.ErrNotFound, id)
 	}
-	if all[i].Scope == RuleAgent {
+	if all[i].Scope == state.RuleAgent {
 		if err := maker.book.remove(id); err != nil {
 			return err
 		}
 	}
 	revoked := all[i]
 	revoked.Suspended = false
-	return tell(ctx, b.mail, func(e *engine) error { return e.questions.noteRule(noteRuleRevoked, revoked, actor) })
+	return tell(ctx, b.mail, func(e *engine) error { return e.questions.noteRule(state.NoteRuleRevoked, revoked, actor) })
 }
 
 // ruleMaker is the part of the engine that changes rules. Agents' rules are written

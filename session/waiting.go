@@ -33,5 +33,5 @@ func (i *intake) retitled(text string) (string, error) {
 	case i.queueSettings().Untitled:
 		return "", nil
 	}
-	return firstSentence(text), nil
+	return state.FirstSentence(text), nil
 }

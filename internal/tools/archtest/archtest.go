@@ -48,7 +48,7 @@ func arrows() map[string]row {
 		"session/store/logfile":       {[]string{"session/event", "internal/disk"}, false},
 		"session/store/tail":          {[]string{"session/event"}, false},
 		"session/acp":                 {[]string{"session/event", "internal/gitstate", "internal/ownfiles"}, true},
-		"session/state":               {[]string{"session/event"}, false},
+		"session/state":               {[]string{"session/event", "session/transcript"}, false},
 		"session/transcript":          {[]string{"session/event"}, false},
 		"session/export":              {[]string{"observer", "session/event", "session/transcript"}, false},
 		"session/playback":            {[]string{"observer", "session/event", "session/transcript"}, false},

@@ -1,4 +1,4 @@
-package session
+package state
 
 import (
 	"bytes"
@@ -15,87 +15,89 @@ import (
 // than two.
 const mostKinds = 8
 
-// subject holds all facts of a request's tool call from its announcement, its
-// updates and the request. Each field has the last value; kinds has all values.
+// Subject holds all facts of a request's tool call from its announcement, its
+// updates and the request. Each field has the last value; Kinds has all values.
 // Large values are kept as a digest. A subject is never changed: upsert returns
 // another.
-type subject struct {
-	title string
-	kind  event.ToolKind
-	kinds []event.ToolKind // all kinds given, sorted
-	input digest           // of the raw input, such as the whole command
-	diffs digest
-	paths digest
-	// lost means that some facts are missing here.
-	lost bool
+type Subject struct {
+	Title string         `json:"title,omitempty"`
+	Kind  event.ToolKind `json:"kind,omitempty"`
+	// Kinds are all kinds given, sorted.
+	Kinds []event.ToolKind `json:"kinds,omitempty"`
+	// Input is of the raw input, such as the whole command.
+	Input digest `json:"input,omitzero"`
+	Diffs digest `json:"diffs,omitzero"`
+	Paths digest `json:"paths,omitzero"`
+	// Lost means that some facts are missing here.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // digest identifies a value; the zero digest means none.
 type digest [sha256.Size]byte
 
 // upsert returns the subject updated with these fields.
-func (s subject) upsert(f event.ToolCallFields) subject {
+func (s Subject) upsert(f event.ToolCallFields) Subject {
 	if f.Title != "" {
-		s.title = f.Title
+		s.Title = f.Title
 	}
 	if f.Kind != "" {
-		s.kind = f.Kind
-		if at, said := slices.BinarySearch(s.kinds, f.Kind); !said && len(s.kinds) < mostKinds {
-			s.kinds = slices.Insert(slices.Clone(s.kinds), at, f.Kind)
+		s.Kind = f.Kind
+		if at, said := slices.BinarySearch(s.Kinds, f.Kind); !said && len(s.Kinds) < mostKinds {
+			s.Kinds = slices.Insert(slices.Clone(s.Kinds), at, f.Kind)
 		} else if !said {
-			s.lost = true
+			s.Lost = true
 		}
 	}
 	if len(f.RawInput) > 0 {
-		s.input = inputDigest(f.RawInput)
+		s.Input = inputDigest(f.RawInput)
 	}
 	if len(f.Content) > 0 {
-		s.diffs = diffDigest(f.Content)
+		s.Diffs = diffDigest(f.Content)
 	}
 	if f.Locations != nil {
-		s.paths = pathDigest(f.Locations)
+		s.Paths = pathDigest(f.Locations)
 	}
 	return s
 }
 
 // equal reports whether both have the same facts.
-func (s subject) equal(o subject) bool {
-	return s.title == o.title && s.kind == o.kind && s.lost == o.lost && slices.Equal(s.kinds, o.kinds) &&
-		s.input == o.input && s.diffs == o.diffs && s.paths == o.paths
+func (s Subject) equal(o Subject) bool {
+	return s.Title == o.Title && s.Kind == o.Kind && s.Lost == o.Lost && slices.Equal(s.Kinds, o.Kinds) &&
+		s.Input == o.Input && s.Diffs == o.Diffs && s.Paths == o.Paths
 }
 
-// identified reports whether the subject identifies the exact action: a command or
+// Identified reports whether the subject identifies the exact action: a command or
 // other input, a change, or the file that is read or deleted. A title does not: the
 // model chose it.
-func (s subject) identified() bool {
-	if s.lost {
+func (s Subject) Identified() bool {
+	if s.Lost {
 		return false
 	}
-	aboutPaths := s.paths != digest{} && (s.kind == "read" || s.kind == "delete")
-	return s.input != digest{} || s.diffs != digest{} || aboutPaths
+	aboutPaths := s.Paths != digest{} && (s.Kind == "read" || s.Kind == "delete")
+	return s.Input != digest{} || s.Diffs != digest{} || aboutPaths
 }
 
-// fingerprint returns a hash of all facts.
-func (s subject) fingerprint() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x %x %x", s.kind, s.kinds, s.title, s.input, s.diffs, s.paths))
+// Fingerprint returns a hash of all facts.
+func (s Subject) Fingerprint() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x %x %x", s.Kind, s.Kinds, s.Title, s.Input, s.Diffs, s.Paths))
 	return hex.EncodeToString(sum[:])
 }
 
-// surely reports whether kind is the only kind given.
-func (s subject) surely(kind event.ToolKind) bool {
-	return !s.lost && len(s.kinds) == 1 && s.kinds[0] == kind
+// Surely reports whether kind is the only kind given.
+func (s Subject) Surely(kind event.ToolKind) bool {
+	return !s.Lost && len(s.Kinds) == 1 && s.Kinds[0] == kind
 }
 
-// perhaps reports whether kind may be one of the kinds.
-func (s subject) perhaps(kind event.ToolKind) bool {
-	return s.lost || slices.Contains(s.kinds, kind)
+// Perhaps reports whether kind may be one of the kinds.
+func (s Subject) Perhaps(kind event.ToolKind) bool {
+	return s.Lost || slices.Contains(s.Kinds, kind)
 }
 
-// subjectOf returns the subject of a request, as far as known.
-func (f *fold) subjectOf(p event.PermissionRequest) subject {
-	s := f.tools.said(p.ToolCallID).upsert(fieldsAsked(p.ToolCall))
-	if s.title == "" {
-		s.title = p.Title
+// SubjectOf returns the subject of a request, as far as known.
+func (f *Fold) SubjectOf(p event.PermissionRequest) Subject {
+	s := f.Tools.said(p.ToolCallID).upsert(fieldsAsked(p.ToolCall))
+	if s.Title == "" {
+		s.Title = p.Title
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package session
+package state
 
 import (
 	"strings"
@@ -8,23 +8,23 @@ import (
 
 // Maximum lengths of texts in lists, in runes.
 const (
-	titleRunes    = 60
-	lastLineRunes = 120
+	titleRunes = 60
+	LineRunes  = 120
 )
 
-// firstSentence makes a title from a prompt without a language model: the first
+// FirstSentence makes a title from a prompt without a language model: the first
 // sentence on its first line, cut at a word. It is empty for a prompt without
 // letters.
-func firstSentence(text string) string {
+func FirstSentence(text string) string {
 	line := ""
 	for candidate := range strings.Lines(text) {
-		candidate = oneLine(strings.TrimLeft(candidate, "#>*-+ \t"))
+		candidate = OneLine(strings.TrimLeft(candidate, "#>*-+ \t"))
 		if strings.IndexFunc(candidate, isWord) >= 0 {
 			line = candidate
 			break
 		}
 	}
-	return cut(sentence(line), titleRunes)
+	return Cut(sentence(line), titleRunes)
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -65,8 +65,8 @@ func abbreviated(text string) bool {
 	return strings.Contains(word, ".") && strings.IndexFunc(word, unicode.IsDigit) < 0
 }
 
-// oneLine returns text as one line of printable runes with single blanks.
-func oneLine(text string) string {
+// OneLine returns text as one line of printable runes with single blanks.
+func OneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
@@ -79,9 +79,9 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// cut shortens text to at most limit runes, at a blank in the last third if there
+// Cut shortens text to at most limit runes, at a blank in the last third if there
 // is one, and appends an ellipsis.
-func cut(text string, limit int) string {
+func Cut(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}

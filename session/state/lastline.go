@@ -1,4 +1,4 @@
-package session
+package state
 
 import (
 	"bytes"
@@ -13,78 +13,83 @@ import (
 // lastLineBytes limits how much of a message's end is kept to find its last line.
 const lastLineBytes = 2048
 
-// lastLine keeps the last line of the newest message, for the session list.
-type lastLine struct {
-	messageID string
-	tail      []byte // end of the message; begins at the start of a line unless a line is longer
-	fenced    bool   // the tail begins inside a code block
-	within    bool   // the tail begins inside a line
-	fixed     string // text without chunks, used while tail is empty
+// LastLine keeps the last line of the newest message, for the session list.
+type LastLine struct {
+	MessageID string `json:"message_id,omitempty"`
+	// Tail is the end of the message. It begins at the start of a line unless a line
+	// is longer.
+	Tail []byte `json:"tail,omitempty"`
+	// Fenced means that Tail begins inside a code block, Within that it begins inside
+	// a line.
+	Fenced bool `json:"fenced,omitempty"`
+	Within bool `json:"within,omitempty"`
+	// Fixed is text without chunks, used while Tail is empty.
+	Fixed string `json:"fixed,omitempty"`
 }
 
 // say replaces everything by a complete text.
-func (l *lastLine) say(text event.Text) {
+func (l *LastLine) say(text event.Text) {
 	l.begin("")
-	l.fixed = lineOf(string(text), false)
+	l.Fixed = lineOf(string(text), false)
 }
 
 // chunk appends to the message with this id, or begins it.
-func (l *lastLine) chunk(messageID string, text event.Text) {
-	if messageID != l.messageID {
-		l.fixed = l.line()
+func (l *LastLine) chunk(messageID string, text event.Text) {
+	if messageID != l.MessageID {
+		l.Fixed = l.Text()
 		l.begin(messageID)
 	}
-	l.tail = append(l.tail, text...)
-	if over := len(l.tail) - lastLineBytes; over > lastLineBytes { // do not trim each time
+	l.Tail = append(l.Tail, text...)
+	if over := len(l.Tail) - lastLineBytes; over > lastLineBytes { // do not trim each time
 		l.trim(over)
 	}
 }
 
 // begin starts another message with an empty tail.
-func (l *lastLine) begin(messageID string) {
-	l.messageID, l.tail, l.fenced, l.within = messageID, l.tail[:0], false, false
+func (l *LastLine) begin(messageID string) {
+	l.MessageID, l.Tail, l.Fenced, l.Within = messageID, l.Tail[:0], false, false
 }
 
 // trim removes the oldest over bytes of the tail. It removes only whole lines
 // unless the first line is longer.
-func (l *lastLine) trim(over int) {
-	line := bytes.LastIndexByte(l.tail[:over], '\n') + 1
-	if l.within = line == 0; !l.within {
+func (l *LastLine) trim(over int) {
+	line := bytes.LastIndexByte(l.Tail[:over], '\n') + 1
+	if l.Within = line == 0; !l.Within {
 		over = line
 	}
-	for over < len(l.tail) && !utf8.RuneStart(l.tail[over]) {
+	for over < len(l.Tail) && !utf8.RuneStart(l.Tail[over]) {
 		over++
 	}
-	for line := range strings.Lines(string(l.tail[:over])) {
-		l.fenced = fencedAfter(line, l.fenced)
+	for line := range strings.Lines(string(l.Tail[:over])) {
+		l.Fenced = fencedAfter(line, l.Fenced)
 	}
-	l.tail = append(l.tail[:0], l.tail[over:]...)
+	l.Tail = append(l.Tail[:0], l.Tail[over:]...)
 }
 
 // line returns the last non-empty line.
-func (l *lastLine) line() string {
-	text := string(l.tail)
-	if l.within {
+func (l *LastLine) Text() string {
+	text := string(l.Tail)
+	if l.Within {
 		// Begin with a whole word.
 		text = "…" + strings.TrimLeft(text[max(0, strings.IndexAny(text, " \t\n")):], " \t")
 	}
-	if line := lineOf(text, l.fenced); line != "" {
+	if line := lineOf(text, l.Fenced); line != "" {
 		return line
 	}
-	return l.fixed
+	return l.Fixed
 }
 
 // fail replaces everything by the first line of an error, because errors often end
 // with a stack trace.
-func (l *lastLine) fail(message string) {
+func (l *LastLine) fail(message string) {
 	l.begin("")
-	l.fixed = firstLine(message)
+	l.Fixed = FirstLine(message)
 }
 
-// words returns an open request for the list, such as "Allow: rm -rf build?". It is
+// Words returns an open request for the list, such as "Allow: rm -rf build?". It is
 // empty if the content is unknown.
-func (r openRequest) words() string {
-	title := firstLine(r.Request.Title)
+func (r OpenRequest) Words() string {
+	title := FirstLine(r.Request.Title)
 	allows := func(o event.PermissionOption) bool { return o.Kind == event.AllowOnce || o.Kind == event.AllowAlways }
 	if title == "" || strings.HasSuffix(title, "?") || r.Request.Form != nil || r.Request.URL != "" || !slices.ContainsFunc(r.Request.Options, allows) {
 		return title
@@ -92,11 +97,11 @@ func (r openRequest) words() string {
 	return "Allow: " + title + "?"
 }
 
-// firstLine returns the first non-empty line.
-func firstLine(text string) string {
+// FirstLine returns the first non-empty line.
+func FirstLine(text string) string {
 	for line := range strings.Lines(text) {
-		if line = oneLine(line); strings.IndexFunc(line, isWord) >= 0 {
-			return cut(line, lastLineRunes)
+		if line = OneLine(line); strings.IndexFunc(line, isWord) >= 0 {
+			return Cut(line, LineRunes)
 		}
 	}
 	return ""
@@ -116,7 +121,7 @@ func lineOf(text string, fenced bool) string {
 			prose = line
 		}
 	}
-	return cut(oneLine(cmp.Or(prose, code)), lastLineRunes)
+	return Cut(OneLine(cmp.Or(prose, code)), LineRunes)
 }
 
 // fencedAfter reports whether the text after a line is inside a code block.

@@ -1,0 +1,234 @@
+package state
+
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+// Fold is the state of a session computed from its log: the turn, the open calls and
+// requests, the agent's last settings. The same code follows a live session and
+// recovers one after a crash, so both have the same state. Only Apply and ApplyEvent
+// change it, in the order of the log. It is not safe for concurrent use, but what Mode,
+// Config, Commands, Usage and the slices hold is replaced and never changed, so readers
+// may keep it. Line is an exception.
+type Fold struct {
+	// Seq is the last event applied.
+	Seq event.Seq `json:"-"`
+
+	// Turn is the latest turn; 0 before the first.
+	Turn     int    `json:"turn,omitempty"`
+	PromptID string `json:"prompt_id,omitempty"`
+	// PromptSeq is the seq of the latest prompt.
+	PromptSeq event.Seq `json:"prompt_seq,omitempty"`
+	// Open means that the latest turn has no end.
+	Open bool `json:"open,omitempty"`
+	// Failed means that the latest turn ended with an error.
+	Failed bool `json:"failed,omitempty"`
+	// Login means that the latest turn ended because the agent requires a login.
+	Login         bool          `json:"login,omitempty"`
+	Interruptions Interruptions `json:"interruptions,omitzero"`
+	// Given counts the turns given to agents. A new agent session after the first
+	// turn has lost context.
+	Given int `json:"given,omitempty"`
+	// Completed is the latest turn with a complete answer.
+	Completed int `json:"completed,omitempty"`
+
+	Tools       ToolCalls   `json:"tools"`
+	Permissions Permissions `json:"permissions"`
+	// Rules are those of this session, oldest first.
+	Rules []Rule `json:"rules,omitempty"`
+
+	// Mode, Config, Commands and Usage are the agent's last reports; nil before the
+	// first.
+	Mode     *event.Mode     `json:"mode,omitempty"`
+	Config   *event.Config   `json:"config,omitempty"`
+	Commands *event.Commands `json:"commands,omitempty"`
+	Usage    *event.Usage    `json:"usage,omitempty"`
+
+	// AgentSessionID is the agent's own id of its session; empty if it has none that
+	// can be continued.
+	AgentSessionID string `json:"agent_session_id,omitempty"`
+	// Agent has the agent's settings without mode and options, which are above.
+	Agent AgentSettings `json:"agent,omitzero"`
+	// Before has the settings of the previous agent until the present one gets a
+	// prompt.
+	Before *AgentSettings `json:"before,omitempty"`
+	// MCPTools are the tools of MCP servers that were used.
+	MCPTools []string `json:"mcp_tools,omitempty"`
+	// HalfTold means that the agent's session got only a part of the segments, so
+	// it cannot be used.
+	HalfTold bool     `json:"half_told,omitempty"`
+	Ended    bool     `json:"ended,omitempty"`
+	Recorder Recorder `json:"recorder,omitzero"`
+	// Title is the agent's, FirstPrompt one made from the first prompt.
+	Title       string   `json:"title,omitempty"`
+	FirstPrompt string   `json:"first_prompt,omitempty"`
+	Line        LastLine `json:"line"`
+
+	// Changed is set when a field other than Seq and Line changes. The reader resets
+	// it.
+	Changed bool `json:"-"`
+}
+
+// TurnOf returns the turn to which an event of the agent belongs: that of its tool
+// call if it has one, else the latest.
+func (f *Fold) TurnOf(p event.Payload) int { return f.Tools.turnOf(p, f.Turn, f.Open) }
+
+// ToolCallID returns the tool call that a payload is about; empty if none.
+func ToolCallID(p event.Payload) string {
+	switch p := p.(type) {
+	case event.ToolCall:
+		return p.ToolCallID
+	case event.ToolCallUpdate:
+		return p.ToolCallID
+	case event.TerminalOutput:
+		return p.ToolCallID
+	case event.PermissionRequest:
+		return p.ToolCallID
+	}
+	return ""
+}
+
+// ApplyEvent applies one event of the log. An event that cannot be decoded is
+// skipped.
+func (f *Fold) ApplyEvent(e event.Event) {
+	if !Uses(e.Type) {
+		f.Seq = e.Seq
+		return
+	}
+	p, err := e.Payload()
+	if err != nil {
+		f.Seq = e.Seq
+		return
+	}
+	f.Apply(e.Seq, e.Time, e.Turn, p)
+}
+
+// Uses reports whether Apply uses events of a type. The others, the bulk of a log, need
+// not be decoded.
+func Uses(t event.Type) bool {
+	switch t {
+	case event.TypeAgentThought, event.TypePlan, event.TypeFileRead, event.TypeFileWrite,
+		event.TypeAgentStalled, event.TypeTerminalOutput, event.TypeCorrupt, event.TypeWorkspaceSeen:
+		return false
+	}
+	return true
+}
+
+// Apply applies the event that follows Seq. at is its time in the log.
+func (f *Fold) Apply(seq event.Seq, at time.Time, turn int, p event.Payload) {
+	f.Seq = seq
+	switch p := p.(type) {
+	case event.AgentMessage:
+		f.Line.chunk(p.MessageID, p.Text)
+	case event.ToolCall:
+		f.Tools.see(seq, turn, p.ToolCallFields)
+		f.usedTool(p.Title)
+	case event.ToolCallUpdate:
+		f.Tools.see(seq, turn, p.ToolCallFields)
+	case event.Error:
+		f.Line.fail(p.Message)
+	default:
+		f.Changed = f.applyTurn(seq, at, turn, p) || f.applyAgent(p) || f.Changed
+	}
+}
+
+// applyTurn applies events of turns and requests.
+func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload) bool {
+	switch p := p.(type) {
+	case event.UserPrompt:
+		f.Turn, f.PromptID, f.Open = max(turn, f.Turn), p.PromptID, true
+		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq
+		f.Interruptions.prompted(at, p)
+		if f.FirstPrompt == "" {
+			f.FirstPrompt = FirstSentence(string(p.Text))
+		}
+		f.Line.say(p.Text)
+	case event.TurnStart:
+		f.Given++
+		f.Before, f.HalfTold = nil, false
+	case event.TurnInterrupted:
+		f.Interruptions.open(seq, at, p)
+	case event.InterruptionSettled:
+		f.Interruptions.settle(at, p)
+	case event.TurnEnd:
+		if p.StopReason == event.StopEndTurn {
+			f.Completed = f.Turn
+		}
+		if f.HalfTold {
+			f.AgentSessionID, f.HalfTold = "", false
+		}
+		f.Open, f.Login = false, p.Error != nil && p.Error.Code == CodeAuthRequired
+		// A turn that was cancelled, or that ended with the hub, has not failed.
+		if f.Failed = p.Error != nil && (p.StopReason == event.StopInterrupted || p.StopReason == event.StopAgentExit); f.Failed {
+			f.Line.fail(p.Error.Message)
+		}
+	case event.PermissionRequest:
+		fields := fieldsAsked(p.ToolCall)
+		fields.ToolCallID = p.ToolCallID
+		f.Tools.see(seq, turn, fields)
+		f.Permissions.ask(p, turn, f.SubjectOf(p))
+	case event.PermissionOutcome:
+		f.Permissions.settle(p)
+	case event.Note:
+		f.HalfTold = f.HalfTold || p.Method == transcript.NoteSegment
+		return f.foldRule(p) || f.foldRecording(p) || f.foldFork(p)
+	case event.SessionEnd:
+		f.Ended, f.Recorder.Open = true, false
+	default:
+		return false
+	}
+	return true
+}
+
+// applyAgent applies events about the agent.
+func (f *Fold) applyAgent(p event.Payload) bool {
+	switch p := p.(type) {
+	case event.AgentStarted:
+		f.Login = false
+		f.startedWith(p)
+		f.AgentSessionID = p.AgentSessionID
+		if p.Resumed == "" {
+			f.Tools = ToolCalls{Delegating: f.Tools.Delegating} // a new agent session starts new call ids
+		}
+	case event.Mode:
+		if p.Modes == nil && f.Mode != nil { // only the first mode event lists the modes
+			p.Modes = f.Mode.Modes
+		}
+		p.Raw = nil
+		f.Mode = &p
+	case event.Config:
+		f.Config = &p
+	case event.Commands:
+		p.Raw = nil
+		f.Commands = &p
+	case event.Usage:
+		p.Raw = nil
+		f.Usage = &p
+	case event.Title:
+		f.Title = Cut(OneLine(p.Title), titleRunes)
+	default:
+		return false
+	}
+	return true
+}
+
+// foldFork applies the note with the summary of a fork: its agent has earlier
+// context.
+func (f *Fold) foldFork(n event.Note) bool {
+	if n.Method != transcript.NoteForked {
+		return false
+	}
+	f.Given++
+	return true
+}
+
+// Name is the session's name unless a person named it.
+func (f *Fold) Name() string {
+	if f.Title != "" {
+		return f.Title
+	}
+	return f.FirstPrompt
+}

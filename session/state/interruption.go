@@ -1,0 +1,141 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// CodeAuthRequired is the failure code of a turn when the agent requires a login.
+const CodeAuthRequired = "auth_required"
+
+// ResumePrefix begins the id of a prompt that resumes a turn.
+const ResumePrefix = "resume-"
+
+// Interruption is an interrupted turn that is not settled yet. While there is one,
+// the queue is held unless the configuration says continue.
+type Interruption struct {
+	ID       string                `json:"id"`
+	Turn     int                   `json:"turn"`
+	PromptID string                `json:"prompt_id"`
+	Reason   event.InterruptReason `json:"reason"`
+	Phase    event.TurnPhase       `json:"phase"`
+	// AtSeq is the seq of its turn_interrupted event, At its time.
+	AtSeq event.Seq `json:"at_seq"`
+	At    time.Time `json:"at"`
+	// Checkpoint gives the range of the turn's events.
+	Checkpoint event.Checkpoint `json:"checkpoint"`
+	// Held means that prompts wait in the queue until a person decides. The log does
+	// not tell.
+	Held bool `json:"-"`
+}
+
+// Interruptions is the fold's part about interrupted turns.
+type Interruptions struct {
+	// Open is the unsettled interruption; nil if none.
+	Open *Interruption `json:"open,omitempty"`
+	// Settled is the outcome of the last settled one; nil if none.
+	Settled   *event.InterruptionSettled `json:"settled,omitempty"`
+	SettledAt time.Time                  `json:"settled_at,omitzero"`
+	// Resumes counts the resumes since the last other prompt.
+	Resumes int `json:"resumes,omitempty"`
+}
+
+func (i *Interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupted) {
+	i.Open = &Interruption{
+		ID: p.InterruptionID, Turn: p.Turn, PromptID: p.PromptID, Reason: p.Reason, Phase: p.Phase,
+		AtSeq: seq, At: at, Checkpoint: p.Checkpoint,
+	}
+}
+
+func (i *Interruptions) settle(at time.Time, p event.InterruptionSettled) {
+	i.Settled, i.SettledAt = &p, at
+	if i.Open != nil && i.Open.ID == p.InterruptionID {
+		i.Open = nil
+	}
+}
+
+// prompted handles a prompt. It settles an open interruption: the event with the
+// outcome follows in the same batch, but a crash may have removed it.
+func (i *Interruptions) prompted(at time.Time, p event.UserPrompt) {
+	i.countResume(p.PromptID)
+	if i.Open == nil {
+		return
+	}
+	i.settle(at, event.InterruptionSettled{
+		InterruptionID: i.Open.ID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, ByHub), ByID: p.ByID,
+	})
+}
+
+// countResume counts the resumes since the last other prompt.
+func (i *Interruptions) countResume(promptID string) {
+	if strings.HasPrefix(promptID, ResumePrefix) {
+		i.Resumes++
+	} else {
+		i.Resumes = 0
+	}
+}
+
+// CutOff returns the event for an interruption of the open turn now, with a new id.
+func (f *Fold) CutOff(reason event.InterruptReason) event.TurnInterrupted {
+	id := make([]byte, 8)
+	rand.Read(id)
+	return event.TurnInterrupted{
+		InterruptionID: "i" + hex.EncodeToString(id), Turn: f.Turn, PromptID: f.PromptID, Reason: reason,
+		Phase: f.Phase(), Checkpoint: event.Checkpoint{FromSeq: f.PromptSeq, ToSeq: f.Seq},
+	}
+}
+
+// Phase is the agent's activity in its turn, derived from its open tool calls.
+func (f *Fold) Phase() event.TurnPhase {
+	phase := event.PhaseStreaming
+	for _, call := range f.Tools.Unfinished() {
+		switch {
+		case call.Turn != f.Turn:
+		case call.Delegates:
+			return event.PhaseDelegating
+		default:
+			phase = event.PhaseTools
+		}
+	}
+	return phase
+}
+
+// parentOf returns the tool call that `_meta` names as the parent; empty if none.
+func parentOf(raw json.RawMessage) string {
+	if !bytes.Contains(raw, []byte(`"parentTool`)) { // most calls have no parent
+		return ""
+	}
+	var whole struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(raw, &whole) != nil {
+		return ""
+	}
+	parent := func(fields map[string]json.RawMessage) (id string) {
+		for _, name := range []string{"parentToolUseId", "parentToolCallId"} {
+			if json.Unmarshal(fields[name], &id) == nil && id != "" {
+				return id
+			}
+		}
+		return ""
+	}
+	if id := parent(whole.Meta); id != "" {
+		return id
+	}
+	for _, value := range whole.Meta { // agents nest it under their own name
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(value, &inner) == nil {
+			if id := parent(inner); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
