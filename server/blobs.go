@@ -27,7 +27,7 @@ func blobRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	own, err := c.session()
+	own, err := c.readable()
 	if err != nil {
 		return err
 	}

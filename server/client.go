@@ -37,14 +37,15 @@ const (
 type SessionWSClient struct {
 	// Set at construction.
 	*socket
-	server *Server
-	id     string
-	peer   string          // the client's address
-	own    string          // the session in the socket's URL, if any
-	ctx    context.Context // ends with the socket
-	wait   sync.WaitGroup  // all goroutines of this client except run's and its news'
-	slow   atomic.Int32    // requests that wait for an agent
-	news   *news
+	server  *Server
+	id      string
+	peer    string          // the client's address
+	own     string          // the session in the socket's URL, if any
+	ctx     context.Context // ends with the socket
+	wait    sync.WaitGroup  // all goroutines of this client except run's and its news'
+	slow    atomic.Int32    // requests that wait for an agent
+	waiting waitingCalls    // requests that wait for the state of a session
+	news    *news
 
 	grant atomic.Pointer[auth.Grant]
 
@@ -61,6 +62,7 @@ func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *Sessi
 	}
 	c.grant.Store(&grant)
 	c.news = newNews(c)
+	c.waiting.ended, c.waiting.running = on.ended, &c.wait
 	on.leave = c.leave
 	on.under.frames.pace = pacer(on.ended)
 	return c

@@ -18,7 +18,7 @@ import (
 
 // eventsRoute returns one page of events, or a stream of events.
 func eventsRoute(s *Server, c *call) error {
-	own, err := c.session()
+	own, err := c.readable()
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,16 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 
 func (f *follow) sendState(ctx context.Context) error {
 	f.lastSent = time.Now()
-	return onBorrowedStack(func() error { return f.client.send(ctx, stateFrame(f.session.State())) })
+	return onBorrowedStack(func() error { return f.client.send(ctx, stateOrReading(f.session)) })
+}
+
+// stateOrReading is the state of a session, or how far it was read if the state is
+// not known yet.
+func stateOrReading(s *session.BackgroundSession) wire.Message {
+	if !rung(s.Known()) || s.OpenError() != nil {
+		return &wire.Reading{SessionID: s.ID(), AtSeq: s.ReadSeq(), MaxSeq: s.Log().Marks().Visible}
+	}
+	return stateFrame(s.State())
 }
 
 // onBorrowedStack calls f in a new goroutine and waits for it. Encoding needs more

@@ -101,7 +101,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	c.mu.Unlock()
 	if s == nil {
 		var err error
-		if s, err = c.server.manager.Session(ctx, id); err != nil && ctx.Err() != nil {
+		if s, err = c.server.manager.Readable(ctx, id); err != nil && ctx.Err() != nil {
 			c.refuseStopped(requestID, id)
 			return
 		} else if err != nil {
@@ -126,6 +126,8 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	case ctx.Err() != nil && follow.frames == nil: // it ended before a verdict
 		c.refuseStopped(requestID, id)
 	case ctx.Err() != nil, errors.Is(err, errGone):
+	case s.OpenError() != nil:
+		c.refuseSession("", id, s.OpenError())
 	case rung(s.Done()):
 		c.sessionClosed(ctx, id)
 	default:

@@ -84,7 +84,7 @@ func (c *SessionWSClient) act(message wire.Message) {
 	case *wire.Presence:
 		c.do("", m.SessionID, auth.Read, func() error { return c.declare(m) })
 	case *wire.LoadEvents:
-		c.with(m.RequestID, m.SessionID, auth.Read, func(s *session.BackgroundSession) error { return c.loadEvents(m, s) })
+		c.do(m.RequestID, m.SessionID, auth.Read, func() error { return c.loadEvents(m) })
 	case *wire.Prompt:
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return c.prompt(m, s) })
 	case *wire.PermissionAnswer:
@@ -157,19 +157,35 @@ func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() er
 	}
 }
 
-// with calls a function with a session, which is opened if needed.
+// with calls a function with a session, which is opened if needed. While the
+// session is read, calls wait in order, and the client is heard meanwhile.
 func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*session.BackgroundSession) error) {
 	c.do(requestID, id, verb, func() error {
-		s := c.followed(id)
-		if s == nil || rung(s.Done()) {
-			var err error
-			if s, err = c.server.manager.Session(c.ctx, id); err != nil {
+		s, err := c.readable(id)
+		if err != nil {
+			c.refuseSession(requestID, id, err)
+			return nil
+		}
+		err = c.waiting.call(id, s.Known(), func() error {
+			if err := s.OpenError(); err != nil {
 				c.refuseSession(requestID, id, err)
 				return nil
 			}
+			return act(s)
+		}, func(err error) { c.refuse(requestID, id, err) })
+		if errors.Is(err, errManyWait) {
+			return &problem{code: wire.CodeBusy, message: err.Error(), retryAfter: retryLater}
 		}
-		return act(s)
+		return err
 	})
+}
+
+// readable returns a session whose events can be read.
+func (c *SessionWSClient) readable(id string) (*session.BackgroundSession, error) {
+	if s := c.followed(id); s != nil && !rung(s.Done()) {
+		return s, nil
+	}
+	return c.server.manager.Readable(c.ctx, id)
 }
 
 // aside is with, in another goroutine, for requests that wait for the agent: a pong
@@ -209,7 +225,12 @@ func (c *SessionWSClient) refuseSession(requestID, id string, err error) {
 	c.refuse(requestID, id, err)
 }
 
-func (c *SessionWSClient) loadEvents(m *wire.LoadEvents, s *session.BackgroundSession) error {
+func (c *SessionWSClient) loadEvents(m *wire.LoadEvents) error {
+	s, err := c.readable(m.SessionID)
+	if err != nil {
+		c.refuseSession(m.RequestID, m.SessionID, err)
+		return nil
+	}
 	loaded, page, err := spanOf(s).load(c.ctx, m.AfterSeq, m.BeforeSeq, m.Epoch, m.Limit)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -211,8 +212,18 @@ func (c *call) id() string { return mux.Vars(c.r)["id"] }
 
 // session returns the session in the path.
 func (c *call) session() (*session.BackgroundSession, error) {
+	return c.found(c.server.manager.Session)
+}
+
+// readable returns the session in the path for reading its events. Its state may not
+// be known yet.
+func (c *call) readable() (*session.BackgroundSession, error) {
+	return c.found(c.server.manager.Readable)
+}
+
+func (c *call) found(open func(context.Context, string) (*session.BackgroundSession, error)) (*session.BackgroundSession, error) {
 	id := c.id()
-	s, err := c.server.manager.Session(c.r.Context(), id)
+	s, err := open(c.r.Context(), id)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil, notFound("session " + id)
 	}

@@ -23,7 +23,7 @@ func sessionSocketRoute(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	own, err := c.session()
+	own, err := c.readable()
 	if err != nil {
 		return err
 	}

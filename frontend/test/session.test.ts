@@ -19,6 +19,16 @@ function after(...frames: ServerMessage[]): SessionState {
 const text = (s: SessionState) =>
   [...s.feed.items].flatMap((i) => (i.kind === 'text' ? [i.text] : [])).join('|')
 
+describe('a session that the hub still reads', () => {
+  const reading = { type: 'reading', session_id: sessionId, at_seq: 40, max_seq: 100 } as const
+
+  it('shows its events, and how far it was read, until its state is known', () => {
+    const read = after(loadedFrame(range(1, 5)), reading)
+    expect([text(read), read.reading]).toEqual(['abcd', 40])
+    expect(after(loadedFrame(range(1, 5)), reading, stateFrame({})).reading).toBeNull()
+  })
+})
+
 describe('the apply rule', () => {
   const start = loadedFrame(range(1, 5))
 

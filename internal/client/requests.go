@@ -180,6 +180,8 @@ func (h *Hub) State(ctx context.Context, id string) (wire.State, error) {
 			return errSeen
 		case *wire.SessionGone:
 			return ErrSessionGone
+		case *wire.Error:
+			return refused(m)
 		}
 		return nil
 	})

@@ -357,6 +357,15 @@ type Comments struct {
 	Open int `json:"open"`
 }
 
+// Reading reports that the hub reads a session to learn its state, which it has
+// done up to at_seq. Events are sent meanwhile, and verbs wait. The session's first
+// state, or an error, ends it. Only the latest counts.
+type Reading struct {
+	SessionID string    `json:"session_id"`
+	AtSeq     event.Seq `json:"at_seq"`
+	MaxSeq    event.Seq `json:"max_seq"`
+}
+
 // Granted lists the browsers and tokens that were added since the receiving browser
 // was, within the last week, and that the owner has not seen (POST /api/devices/seen). A
 // token that the command line made for itself is left out, unless an agent had a turn
@@ -382,7 +391,7 @@ type Grant struct {
 // ServerMessages returns a new zero message of every kind the server sends.
 func ServerMessages() []Message {
 	return []Message{
-		&Connected{}, &Events{}, &EventsLoaded{}, &State{}, &Session{}, &SessionGone{},
+		&Connected{}, &Events{}, &EventsLoaded{}, &State{}, &Reading{}, &Session{}, &SessionGone{},
 		&PromptReceived{}, &PromptQueued{}, &PromptRemoved{}, &PromptInterrupted{}, &PermissionResolved{},
 		&Comments{}, &Granted{}, &Pong{}, &Heartbeat{}, &Error{}, &Goodbye{},
 	}
@@ -399,6 +408,9 @@ func (*EventsLoaded) MessageType() string { return "events_loaded" }
 
 // MessageType implements Message.
 func (*State) MessageType() string { return "state" }
+
+// MessageType implements Message.
+func (*Reading) MessageType() string { return "reading" }
 
 // MessageType implements Message.
 func (*Session) MessageType() string { return "session" }

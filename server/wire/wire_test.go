@@ -76,6 +76,7 @@ func serverExamples() []wire.Message {
 			Interruption: &wire.Interruption{InterruptionID: "i1", Turn: 1, Reason: event.CutAgentExit, Phase: event.PhaseTools, AtSeq: 40, At: at, Held: true},
 			Restore:      &wire.Restore{Way: event.WaySegmented, Done: 3, Total: 12, Tokens: 48000, Percent: 25},
 			Observers:    []wire.Observer{{ClientID: "c1", Actor: "phone", Activity: "viewing", Seq: 44}}},
+		&wire.Reading{SessionID: session, AtSeq: 18, MaxSeq: 44},
 		&wire.Session{Session: info},
 		&wire.SessionGone{RequestID: "r1", SessionID: session},
 		&wire.PromptReceived{RequestID: "r3", SessionID: session, PromptID: "p1", Seq: 40},

@@ -244,6 +244,15 @@ export const feeds: State[] = [
     does: [{ wait: 2_300 }],
   },
   {
+    name: 'session, being read',
+    path,
+    messages: [
+      ...opened,
+      frame(loadedFrame(whole)),
+      frame({ type: 'reading', session_id: sessionId, at_seq: 400_000, max_seq: 1_000_000 }),
+    ],
+  },
+  {
     name: 'session, cannot be opened',
     path,
     messages: [

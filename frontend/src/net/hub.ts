@@ -357,6 +357,15 @@ export class Hub implements Intents {
     else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'unavailable') {
       this.follower.shut(purpose.sessionId, frame.message, frame.retry_after_ms)
       return
+    } else if (
+      frame.type === 'error' &&
+      !frame.request_id &&
+      frame.session_id &&
+      frame.code === 'unavailable'
+    ) {
+      // The events were sent, but the state cannot become known.
+      this.follower.shut(frame.session_id, frame.message, frame.retry_after_ms)
+      return
     } else if (frame.type === 'error' && purpose?.kind === 'observe' && frame.code === 'conflict') {
       return // this screen itself asked for another place meanwhile
     } else if (frame.type === 'error') {

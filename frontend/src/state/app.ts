@@ -4,7 +4,15 @@ import type { LinkState } from './link'
 import type { Message } from './message'
 import type { OutboxItem } from './outboxitem'
 import type { Start } from './starts'
-import { newSession, onCached, onEvents, onEventsLoaded, onState, type SessionState } from './session'
+import {
+  newSession,
+  onCached,
+  onEvents,
+  onEventsLoaded,
+  onReading,
+  onState,
+  type SessionState,
+} from './session'
 import { onLive, onSeek, onWindowPage } from './window'
 
 export interface AppState {
@@ -99,7 +107,7 @@ export function reduce(state: AppState, message: Message): AppState {
     case 'window_page':
       return onSession(state, message.frame.session_id, (s) => onWindowPage(s, message.frame, message.target))
     case 'shut':
-      return onSession(state, message.sessionId, (s) => ({ ...s, shut: message.reason }))
+      return onSession(state, message.sessionId, (s) => ({ ...s, shut: message.reason, reading: null }))
     case 'reset_seen':
       return onSession(state, message.sessionId, (s) => ({ ...s, reset: null }))
     case 'outbox':
@@ -139,6 +147,8 @@ function onFrame(state: AppState, frame: ServerMessage): AppState {
       return onSession(state, frame.session_id, (s) => onEventsLoaded(s, frame))
     case 'state':
       return onSession(state, frame.session_id, (s) => onState(s, frame))
+    case 'reading':
+      return onSession(state, frame.session_id, (s) => onReading(s, frame))
     case 'session':
       return onListed(state, frame)
     case 'session_gone': {

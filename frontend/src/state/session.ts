@@ -2,6 +2,7 @@ import type {
   AbideEvent,
   EventsLoadedMessage,
   EventsMessage,
+  ReadingMessage,
   ResetReason,
   Seq,
   StateMessage,
@@ -34,6 +35,8 @@ export interface SessionState {
   readonly live: StateMessage | null
   /** State that is ahead of the cursor. */
   readonly ahead: StateMessage | null
+  /** How far the hub has read the session to learn its state, in percent; null when it knows it. */
+  readonly reading: number | null
   /** Set when the hub replaced the events, until the person has seen it. */
   readonly reset: { reason: ResetReason } | null
   /** The hub answered with another epoch than the events': follow anew. */
@@ -59,6 +62,7 @@ export function newSession(id: string): SessionState {
     maxSeq: 0,
     live: null,
     ahead: null,
+    reading: null,
     reset: null,
     stale: false,
     answered: false,
@@ -121,7 +125,12 @@ export function onEventsLoaded(was: SessionState, frame: EventsLoadedMessage): S
 /** Takes the whole of the session's state, or holds it until the cursor is there. */
 export function onState(session: SessionState, frame: StateMessage): SessionState {
   const exact = exactState(frame)
-  return exact ? settle({ ...session, ahead: exact }) : session
+  return exact ? settle({ ...session, ahead: exact, reading: null }) : session
+}
+
+/** Takes how far the hub has read the session. */
+export function onReading(session: SessionState, frame: ReadingMessage): SessionState {
+  return { ...session, reading: Math.floor((100 * frame.at_seq) / Math.max(frame.max_seq, 1)) }
 }
 
 /** Whether an event before the held ones is missing. */

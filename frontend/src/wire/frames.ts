@@ -9,6 +9,7 @@ const known: Record<ServerMessage['type'], true> = {
   events: true,
   events_loaded: true,
   state: true,
+  reading: true,
   session: true,
   session_gone: true,
   prompt_received: true,

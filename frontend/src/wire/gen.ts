@@ -717,6 +717,13 @@ export interface StateMessage {
   observers: Observer[]
 }
 
+export interface ReadingMessage {
+  type: 'reading'
+  session_id: string
+  at_seq: Seq
+  max_seq: Seq
+}
+
 export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'damaged'
 
 export interface Forked {
@@ -860,7 +867,7 @@ export interface GoodbyeMessage {
   retry_after_ms: number
 }
 
-export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | GrantedMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
+export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessage | StateMessage | ReadingMessage | SessionMessage | SessionGoneMessage | PromptReceivedMessage | PromptQueuedMessage | PromptRemovedMessage | PromptInterruptedMessage | PermissionResolvedMessage | CommentsMessage | GrantedMessage | PongMessage | HeartbeatMessage | ErrorMessage | GoodbyeMessage
 
 export interface SessionPage {
   sessions: SessionInfo[]
