@@ -68,7 +68,7 @@ func (p *program) doctor(ctx context.Context) error {
 	}
 	var answer doctorAnswer
 	for _, found := range [][]finding{
-		checkUser(), checkData(c.Data), checkConfiguration(loader.Path), checkWorkspaces(loader, c, workspaces),
+		checkUser(), checkData(c.Data), checkConfiguration(loader.Path), checkWarnings(c), checkWorkspaces(loader, c, workspaces),
 		checkNames(c), checkOutgoing(c), checkCredentials(c.Data), checkAgents(c), checkGit(ctx),
 	} {
 		answer.Findings = append(answer.Findings, found...)
@@ -154,6 +154,14 @@ func checkConfiguration(path string) []finding {
 			"chmod 600 " + path + ", or name variables: ${NAME}"}}
 	}
 	return []finding{{levelOK, "configuration", path + " shows no secret to others", ""}}
+}
+
+// checkWarnings lists what the configuration should say otherwise.
+func checkWarnings(c config.Config) (found []finding) {
+	for _, warning := range c.Warnings {
+		found = append(found, finding{levelNote, "configuration", warning, ""})
+	}
+	return found
 }
 
 // literalSecrets are the secrets written out in a configuration, and whether others

@@ -173,8 +173,10 @@ func (h *hub) sweep(ctx context.Context) error {
 func (h *hub) settings(c config.Config) session.Settings {
 	workspaces, first := h.folder.workspaces(c)
 	queues := map[string]session.QueueSettings{}
-	for dir, q := range c.WorkspaceQueues {
-		queues[dir] = queueSettings(q)
+	for dir, p := range c.Projects {
+		if p.Queue != nil {
+			queues[dir] = queueSettings(*p.Queue)
+		}
 	}
 	return session.Settings{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first,
@@ -247,7 +249,15 @@ func (h *hub) reconfigure(c config.Config) {
 	if c.Addr != was.Addr || c.Data != was.Data || c.Durability != was.Durability || c.LogFileMiB != was.LogFileMiB {
 		h.logger.Warn("addr, data, durability and log_file_mib take effect at the next start")
 	}
+	warnOf(h.logger, c)
 	h.logger.Info("configuration applied")
+}
+
+// warnOf logs what the configuration should say otherwise.
+func warnOf(logger *slog.Logger, c config.Config) {
+	for _, warning := range c.Warnings {
+		logger.Warn(warning)
+	}
 }
 
 // run runs a function beside the server until the hub closes.

@@ -62,6 +62,7 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	if literal, open, err := literalSecrets(loader.Path); err == nil && open && len(literal) > 0 {
 		logger.Warn("others may read "+loader.Path+", which holds secrets: chmod 600, or name variables", "secrets", literal)
 	}
+	warnOf(logger, c)
 	h, err := buildHub(ctx, loader, c, logger)
 	if err != nil {
 		return err

@@ -49,14 +49,14 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 	for _, s := range []wire.SessionInfo{plain, special} {
 		require.Equal(t, []wire.Code{"", "", wire.CodeConflict}, []wire.Code{ask(s), ask(s), ask(s)}, "the limit is two")
 	}
-	edit(fmt.Sprintf("{max_size: 2, workspaces: {%q: {max_size: 3, titles: false, delay: 300ms}}}", own), "configuration applied")
+	edit(fmt.Sprintf("{max_size: 2}\nprojects: {%q: {queue: {max_size: 3, titles: false, delay: 300ms}}}", own), "configuration applied")
 	require.Equal(t, []wire.Code{"", wire.CodeConflict, wire.CodeConflict}, []wire.Code{ask(special), ask(special), ask(plain)})
 	screens[special.SessionID].until("a prompt without a title", func(_ []event.Event, s *wire.State) bool {
 		return len(s.Queue) == 3 && s.Queue[0].Title != "" && s.Queue[2].Title == ""
 	})
 
-	edit(fmt.Sprintf("\n  max_size: 9\n  workspaces:\n    %q:\n      delay: sometime", own), `own.delay: \"sometime\" is not a duration`)
-	require.Contains(t, h.logged(), fmt.Sprintf("%s:%d: queue.workspaces.", h.config, strings.Count(before, "\n")+5))
+	edit(fmt.Sprintf("{max_size: 9}\nprojects:\n  %q:\n    queue:\n      delay: sometime", own), `own.queue.delay: \"sometime\" is not a duration`)
+	require.Contains(t, h.logged(), fmt.Sprintf("%s:%d: projects.", h.config, strings.Count(before, "\n")+5))
 	require.Equal(t, wire.CodeConflict, ask(plain), "an invalid edit changed a setting")
 
 	edit("{enabled: false}", "configuration applied")

@@ -43,14 +43,22 @@ type Config struct {
 	Workspaces  []string
 	Permissions Permissions
 	Queue       Queue
-	// WorkspaceQueues are queues of their own, by directory: of sessions in it
-	// and below, the nearest counts. Nil when there are none.
-	WorkspaceQueues map[string]Queue
-	Resume          Resume
-	Limits          Limits
-	Outgoing        Outgoing
+	// Projects are the settings of directories, for sessions in or below them. Of
+	// each setting the nearest directory that has it counts. Nil when there are none.
+	Projects map[string]Project
+	Resume   Resume
+	Limits   Limits
+	Outgoing Outgoing
 	// Channels are ways beside push to be told of sessions, in the order of the file.
 	Channels []Channel
+	// Warnings tell a person what to write otherwise in the file.
+	Warnings []string
+}
+
+// Project has the settings of a directory.
+type Project struct {
+	// Queue replaces the queue; nil leaves it.
+	Queue *Queue
 }
 
 // Channel is a way beside push to be told of sessions.

@@ -87,7 +87,9 @@ agents:
 workspaces: [~/src, relative, /abs]
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
-  {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue, workspaces: {~/src: {enabled: true}, rel.d/it's: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}}
+  {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
+projects:
+  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
@@ -114,14 +116,25 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 		Workspaces:  []string{filepath.Join(home, "src"), filepath.Join(filepath.Dir(l.Path), "relative"), "/abs"},
 		Permissions: config.Permissions{Unattended: "deny", WaitLimit: time.Hour},
 		Queue:       config.Queue{Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
-		WorkspaceQueues: map[string]config.Queue{
-			filepath.Join(home, "src"):                        {Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
-			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"},
+		Projects: map[string]config.Project{
+			filepath.Join(home, "src"):                        {Queue: &config.Queue{Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"}},
+			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
+			"/bare": {},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},
 		Outgoing: config.Outgoing{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("fd00::1/128")}},
 	}, c)
+}
+
+func TestTheFormerPlaceOfAProjectsQueueIsReadWithAWarning(t *testing.T) {
+	now, err := loader(t, "queue:\n  delay: 1s\nprojects:\n  /a: {queue: {max_size: 3}}\n  /b: {queue: {titles: false}}\n").Load()
+	require.NoError(t, err)
+	require.Empty(t, now.Warnings)
+	former, err := loader(t, "queue:\n  delay: 1s\n  workspaces:\n    /a: {max_size: 3}\n    /b: {titles: false}\n").Load()
+	require.NoError(t, err)
+	require.Equal(t, now.Projects, former.Projects)
+	require.Equal(t, []string{"queue.workspaces is now called projects: write projects: {DIRECTORY: {queue: {…}}}"}, former.Warnings)
 }
 
 func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
@@ -155,6 +168,12 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"size of a directory's queue", "queue:\n  workspaces:\n    ~/src:\n      max_size: -1\n", 4, "not between"},
 		{"unknown field of a directory's queue", "queue:\n  workspaces:\n    ~/src:\n      size: 1\n", 4, "size"},
 		{"a directory twice", "queue:\n  workspaces:\n    /a/b: {delay: 1s}\n    /a/b/: {delay: 2s}\n", 4, "twice"},
+		{"a project's queue", "projects:\n  /a.b/it's here:\n    queue:\n      enabled: true\n      delay: soon\n", 5, "projects./a.b/it's here.queue.delay: \"soon\" is not a duration"},
+		{"unknown setting of a project", "projects:\n  ~/src:\n    queue: {max_size: 3}\n    worktree: always\n", 4, "unknown field \"worktree\""},
+		{"unknown setting of a project's queue", "projects:\n  ~/src:\n    queue: {size: 3}\n", 3, "unknown field \"size\""},
+		{"a project twice", "projects:\n  /a/b: {}\n  /a/b/: {}\n", 3, "projects./a/b/: this directory is named twice"},
+		{"a project in both places", "projects:\n  /a/b: {}\nqueue:\n  workspaces:\n    /a/b: {delay: 1s}\n", 5, "queue.workspaces./a/b: this directory is named twice"},
+		{"a project without a name", "projects:\n  '': {}\n", 2, "no name"},
 		{"a directory without a name", "queue:\n  workspaces:\n    '': {delay: 1s}\n", 3, "no name"},
 		{"less than nothing of a log", "keep_log_mib: -1\n", 1, "0, which keeps everything"},
 		{"size of a log file", "log_file_mib: 0\n", 1, "not between"},

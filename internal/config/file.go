@@ -35,6 +35,7 @@ type file struct {
 	Workspaces  []string               `yaml:"workspaces"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
+	Projects    map[string]fileProject `yaml:"projects"`
 	Resume      fileResume             `yaml:"resume"`
 	Limits      fileLimits             `yaml:"limits"`
 	Outgoing    fileOutgoing           `yaml:"outgoing"`
@@ -58,16 +59,17 @@ type filePermissions struct {
 }
 
 type fileQueue struct {
-	Enabled           *bool                         `yaml:"enabled"`
-	Delay             *string                       `yaml:"delay"`
-	MaxSize           *float64                      `yaml:"max_size"`
-	Titles            *bool                         `yaml:"titles"`
-	AfterInterruption *string                       `yaml:"after_interruption"`
-	Workspaces        map[string]fileWorkspaceQueue `yaml:"workspaces"`
+	Everywhere fileProjectQueue `yaml:",inline"`
+	// Workspaces is what projects were before they had more than a queue.
+	Workspaces map[string]fileProjectQueue `yaml:"workspaces"`
 }
 
-// fileWorkspaceQueue has the queue settings of one directory.
-type fileWorkspaceQueue struct {
+// fileProject has the settings of one directory.
+type fileProject struct {
+	Queue *fileProjectQueue `yaml:"queue"`
+}
+
+type fileProjectQueue struct {
 	Enabled           *bool    `yaml:"enabled"`
 	Delay             *string  `yaml:"delay"`
 	MaxSize           *float64 `yaml:"max_size"`
@@ -209,7 +211,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueues, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueue, r.applyProjects, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err

@@ -10,27 +10,38 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// applyQueues reads how prompts wait: everywhere, and in the directories that
-// have it otherwise.
-func (r reader) applyQueues(c *Config, f file) error {
-	everywhere := fileWorkspaceQueue{Enabled: f.Queue.Enabled, Delay: f.Queue.Delay, MaxSize: f.Queue.MaxSize, Titles: f.Queue.Titles, AfterInterruption: f.Queue.AfterInterruption}
-	if field, err := everywhere.apply(&c.Queue); err != nil {
+// applyQueue reads how prompts wait where a project has nothing else.
+func (r reader) applyQueue(c *Config, f file) error {
+	if field, err := f.Queue.Everywhere.apply(&c.Queue); err != nil {
 		return r.wrong("$.queue."+field, "%v", err)
-	}
-	for _, dir := range slices.Sorted(maps.Keys(f.Queue.Workspaces)) {
-		if err := r.applyWorkspaceQueue(c, dir, f.Queue.Workspaces[dir]); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-func (r reader) applyWorkspaceQueue(c *Config, dir string, f fileWorkspaceQueue) error {
-	wrong := func(field string, err error) error {
-		names := []string{"queue", "workspaces", dir}
-		if field != "" {
-			names = append(names, field)
+// applyProjects reads the settings of directories, and queue.workspaces, their
+// former place.
+func (r reader) applyProjects(c *Config, f file) error {
+	for _, dir := range slices.Sorted(maps.Keys(f.Projects)) {
+		if err := r.applyProject(c, dir, f.Projects[dir], "projects", dir); err != nil {
+			return err
 		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(f.Queue.Workspaces)) {
+		queue := f.Queue.Workspaces[dir]
+		if err := r.applyProject(c, dir, fileProject{Queue: &queue}, "queue", "workspaces", dir); err != nil {
+			return err
+		}
+	}
+	if len(f.Queue.Workspaces) > 0 {
+		c.Warnings = append(c.Warnings, "queue.workspaces is now called projects: write projects: {DIRECTORY: {queue: {…}}}")
+	}
+	return nil
+}
+
+// applyProject reads the settings of a directory, to which the keys lead.
+func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...string) error {
+	wrong := func(err error, below ...string) error {
+		names := append(slices.Clone(keys), below...)
 		return &Error{File: r.loader.Path, Line: r.lineOf(names...), Reason: fmt.Sprintf("%s: %v", strings.Join(names, "."), err), cause: err}
 	}
 	path, err := r.loader.absolute(dir, r.base)
@@ -38,19 +49,26 @@ func (r reader) applyWorkspaceQueue(c *Config, dir string, f fileWorkspaceQueue)
 		err = errors.New("a directory has no name")
 	}
 	if err != nil {
-		return wrong("", err)
+		return wrong(err)
 	}
-	if _, twice := c.WorkspaceQueues[path]; twice {
-		return wrong("", errors.New("this directory is named twice"))
+	if _, twice := c.Projects[path]; twice {
+		return wrong(errors.New("this directory is named twice"))
 	}
-	q := c.Queue // the defaults for its own settings
-	if field, err := f.apply(&q); err != nil {
-		return wrong(field, err)
+	var p Project
+	if f.Queue != nil {
+		q := c.Queue // the defaults for its own settings
+		if field, err := f.Queue.apply(&q); err != nil {
+			if keys[0] == "projects" {
+				return wrong(err, "queue", field)
+			}
+			return wrong(err, field)
+		}
+		p.Queue = &q
 	}
-	if c.WorkspaceQueues == nil {
-		c.WorkspaceQueues = map[string]Queue{}
+	if c.Projects == nil {
+		c.Projects = map[string]Project{}
 	}
-	c.WorkspaceQueues[path] = q
+	c.Projects[path] = p
 	return nil
 }
 
@@ -75,7 +93,7 @@ func (r reader) lineOf(names ...string) int {
 
 // apply changes the settings that are present. With an error comes the field it is
 // about.
-func (f fileWorkspaceQueue) apply(to *Queue) (field string, err error) {
+func (f fileProjectQueue) apply(to *Queue) (field string, err error) {
 	if f.Enabled != nil {
 		to.Enabled = *f.Enabled
 	}
