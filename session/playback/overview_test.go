@@ -1,8 +1,12 @@
 package playback_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +16,35 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/playback"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+// TestAStoredOverviewIsReadAsItWasWritten folds a committed log with every kind of
+// event, and compares the file with what this format made of it when it was introduced.
+// A hub would continue an overview that an earlier build wrote of the same log.
+func TestAStoredOverviewIsReadAsItWasWritten(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "event", "testdata", "story.jsonl"))
+	require.NoError(t, err)
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	f := playback.NewFold("0123456789abcdef")
+	require.NoError(t, f.Apply(event.Batch{First: 1, Last: event.Seq(len(lines)), Count: len(lines), JSON: bytes.Join(lines, []byte(","))}))
+	stored, err := f.Encode()
+	require.NoError(t, err)
+	again, ok := playback.ReadFold(stored, "0123456789abcdef", event.Seq(len(lines)))
+	require.True(t, ok)
+	require.Equal(t, f, again, "a stored overview must say everything")
+
+	golden := filepath.Join("testdata", "overview.json")
+	want, err := os.ReadFile(golden)
+	require.True(t, err == nil || os.IsNotExist(err), "%v", err)
+	if *update && !bytes.HasPrefix(want, []byte(fmt.Sprintf(`{"format":%d,`, f.Format))) {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, stored, 0o644))
+		return
+	}
+	require.Equal(t, string(want), string(stored),
+		"an overview of this log is not what an earlier build stored: raise foldFormat, then run this test with -update")
+}
 
 // told is an event of a test's log and the time since the previous one.
 type told struct {
