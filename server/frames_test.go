@@ -40,7 +40,7 @@ func grow(t *testing.T, s *session.BackgroundSession, events, size int) {
 	data, err := json.Marshal(map[string]string{"message_id": "m", "text": strings.Repeat("x", size)})
 	require.NoError(t, err)
 	for range events {
-		_, _, err := s.Log().Append(context.Background(), event.Draft{Type: event.TypeAgentMessage, Turn: 1, Data: data})
+		_, _, err := s.Log().Append(context.Background(), 0, event.Draft{Type: event.TypeAgentMessage, Turn: 1, Data: data})
 		require.NoError(t, err)
 	}
 }

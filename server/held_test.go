@@ -113,7 +113,7 @@ func TestFault91AnAnswerEndsWithItsGrant(t *testing.T) {
 		text := make([]byte, 100_000)
 		_, _ = rand.Read(text)
 		data := fmt.Sprintf(`{"message_id":"m%d","text":"%x"}`, n, text)
-		_, _, err := s.Log().Append(t.Context(), event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
+		_, _, err := s.Log().Append(t.Context(), 0, event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
 		require.NoError(t, err)
 	}
 	one := "/api/sessions/" + s.ID()

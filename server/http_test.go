@@ -206,7 +206,7 @@ func TestABlobIsShownOnlyAsTextOrImage(t *testing.T) {
 		{"png", "\x89PNG\r\n\x1a\n....", "image/png"},
 		{"pdf", "%PDF-1.4", "application/octet-stream"},
 	} {
-		blob, err := s.Log().PutBlob(context.Background(), "text/html", []byte(c.data))
+		blob, err := s.Log().PutBlobFrom(context.Background(), "text/html", strings.NewReader(c.data))
 		require.NoError(t, err)
 		res := h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+blob.SHA256, nil)
 		require.Equal(t, 200, res.status, c.name)
@@ -221,7 +221,7 @@ func TestAPreviewOfALargePictureIsASmallOne(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	get := func(data []byte, query string) response {
-		blob, err := s.Log().PutBlob(t.Context(), "image/png", data)
+		blob, err := s.Log().PutBlobFrom(t.Context(), "image/png", bytes.NewReader(data))
 		require.NoError(t, err)
 		return h.api("GET", "/api/sessions/"+s.ID()+"/blobs/"+blob.SHA256+query, nil)
 	}
@@ -263,7 +263,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 		} {
 			data := bytes.Repeat([]byte("abcd"), size/4)
 			ctx := context.Background()
-			blob, err := s.Log().PutBlob(ctx, "text/plain", data)
+			blob, err := s.Log().PutBlobFrom(ctx, "text/plain", bytes.NewReader(data))
 			require.NoError(t, err)
 			kept, err := s.Log().OpenBlob(blob.SHA256)
 			require.NoError(t, err)
@@ -291,7 +291,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 				}
 			}
 			// Storing the same bytes again must not rely on the damaged file.
-			_, err = s.Log().PutBlob(ctx, "text/plain", data)
+			_, err = s.Log().PutBlobFrom(ctx, "text/plain", bytes.NewReader(data))
 			require.NoError(t, err)
 			status, body, err := get("")
 			require.NoError(t, err)

@@ -35,7 +35,7 @@ func TestWhatIsLiveIsNotMergedEvenWhereManyEventsShareAFrame(t *testing.T) {
 	for i := range 10 {
 		chunks = append(chunks, chunkOf(t, fmt.Sprint(i)))
 	}
-	_, _, err := s.Log().Append(context.Background(), chunks...)
+	_, _, err := s.Log().Append(context.Background(), 0, chunks...)
 	require.NoError(t, err)
 	live := p.collect(last, last+10)
 	require.Len(t, live, 10)
@@ -74,14 +74,14 @@ func TestAnEventThatComesWhileAClientIsAboutToSleepReachesIt(t *testing.T) {
 	defer h.stop()
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))
 	for round := range rounds {
-		_, first, err := s.Log().Append(context.Background(), chunkOf(t, "x"))
+		_, first, err := s.Log().Append(context.Background(), 0, chunkOf(t, "x"))
 		require.NoError(t, err)
 		// Wait until a random number of clients have this event before the next
 		// one.
 		for range random.IntN(clients) {
 			<-reached
 		}
-		_, last, err := s.Log().Append(context.Background(), chunkOf(t, "y"))
+		_, last, err := s.Log().Append(context.Background(), 0, chunkOf(t, "y"))
 		require.NoError(t, err)
 		require.Equal(t, first+1, last)
 		for have, late := 0, time.After(patience); have < clients; {

@@ -16,7 +16,7 @@ func TestARunOfChunksEndsWithItsTurnItsMessageAndItsKind(t *testing.T) {
 	s := h.session()
 	before := s.Log().Marks().Visible
 	record := func(kind event.Type, turn int, data string) {
-		_, _, err := s.Log().Append(t.Context(), event.Draft{Type: kind, Turn: turn, Data: json.RawMessage(data)})
+		_, _, err := s.Log().Append(t.Context(), 0, event.Draft{Type: kind, Turn: turn, Data: json.RawMessage(data)})
 		require.NoError(t, err)
 	}
 	chunk := func(kind event.Type, turn int, id, text string) {

@@ -131,7 +131,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.Info().Workspace, "a.txt"), []byte("hello"), 0o600))
 	h.prompt(s, "p0", "say 3")
 	phone := h.page("phone", nil)
-	blob, err := s.Log().PutBlob(context.Background(), "text/plain", []byte("hello"))
+	blob, err := s.Log().PutBlobFrom(context.Background(), "text/plain", strings.NewReader("hello"))
 	require.NoError(t, err)
 	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "asking", Text: "ask"})
 	require.NoError(t, err)

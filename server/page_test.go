@@ -205,9 +205,9 @@ func TestACookieOfTheSameNameFromAnotherPortSignsNobodyOut(t *testing.T) {
 func TestAnAddressIsSignedForOneBlobAndOneDevice(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
-	first, err := s.Log().PutBlob(t.Context(), "text/plain", []byte("first"))
+	first, err := s.Log().PutBlobFrom(t.Context(), "text/plain", strings.NewReader("first"))
 	require.NoError(t, err)
-	second, err := s.Log().PutBlob(t.Context(), "text/plain", []byte("second"))
+	second, err := s.Log().PutBlobFrom(t.Context(), "text/plain", strings.NewReader("second"))
 	require.NoError(t, err)
 	p := h.page("laptop", nil)
 	path := func(sum string) string { return "/api/sessions/" + s.ID() + "/blobs/" + sum }

@@ -27,7 +27,7 @@ func TestARevokedStreamEndsWhileItsBacklogIsRead(t *testing.T) {
 	s := h.session()
 	for n := range 40 {
 		data := fmt.Sprintf(`{"message_id":"m%d","text":%q}`, n, strings.Repeat("word ", 40_000))
-		_, _, err := s.Log().Append(context.Background(), event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
+		_, _, err := s.Log().Append(context.Background(), 0, event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
 		require.NoError(t, err)
 	}
 	conn, err := net.Dial("tcp", h.addr)
@@ -207,7 +207,7 @@ func TestAViewerReadsNoAttachments(t *testing.T) {
 	s := h.session()
 	file, err := s.Attach(t.Context(), event.Actor{ID: "t"}, "notes.txt", "text/plain", strings.NewReader("private notes"))
 	require.NoError(t, err)
-	said, err := s.Log().PutBlob(t.Context(), "text/plain", []byte("a long answer"))
+	said, err := s.Log().PutBlobFrom(t.Context(), "text/plain", strings.NewReader("a long answer"))
 	require.NoError(t, err)
 	get := func(scope auth.Scope, sum string) response {
 		as := bearer(h.mint(auth.TokenRequest{Scope: scope, SessionID: s.ID()}))

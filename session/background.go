@@ -11,7 +11,6 @@ import (
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // BackgroundSession is one session: its log, its queue, its agent. It runs whether
@@ -23,8 +22,9 @@ import (
 // repeated without harm.
 type BackgroundSession struct {
 	id  string
-	log *store.Log
+	log journal.Log
 	front
+	lease    journal.Lease
 	watchers *watchers
 	logger   *slog.Logger
 	comments *commentBook
@@ -40,7 +40,7 @@ type BackgroundSession struct {
 func (b *BackgroundSession) ID() string { return b.id }
 
 // Log is the session's log, for observers.
-func (b *BackgroundSession) Log() *store.Log { return b.log }
+func (b *BackgroundSession) Log() journal.Log { return b.log }
 
 // State returns the latest state. It is shared and must not be changed. Before
 // Known, only its SessionID is set.
@@ -73,6 +73,7 @@ func (b *BackgroundSession) fail(err error) {
 	close(b.shown.known)
 	close(b.mail.done)
 	close(b.gone)
+	b.lease.Release()
 	b.shown.bell.Ring()
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -21,6 +22,13 @@ func (e *engine) windDown() {
 		if e.agent.status != AgentAbsent {
 			return
 		}
+	}
+	if e.health.lost {
+		if e.agent.status != AgentFailed {
+			e.agent.become(AgentFailed, e.stuck(journal.ErrFenced).Error())
+		}
+		e.list.changed, e.ended = true, true
+		return
 	}
 	if e.fold.Open {
 		e.turn.cut = event.CutHubStop

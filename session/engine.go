@@ -28,7 +28,9 @@ type hub struct {
 	uploads  *uploadDays
 	// touched reports that a session's line in the list changed.
 	touched func(id string)
-	logger  *slog.Logger
+	// lost reports that another hub has the session, whose engine is closing.
+	lost   func(id string)
+	logger *slog.Logger
 }
 
 // engine is the goroutine that owns a session. Jobs from the mailbox, alarms and
@@ -103,6 +105,7 @@ func (e *engine) start() {
 // has ended.
 func (e *engine) run() {
 	defer close(e.gone)
+	defer e.giveBack()
 	defer e.helpers.wait()
 	defer close(e.mail.done) // helpers then drop their reports
 	e.alarm = time.NewTimer(0)

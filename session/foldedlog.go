@@ -11,7 +11,6 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // foldedLog is a session's log with its fold. The session writes only through it. The
@@ -19,7 +18,8 @@ import (
 type foldedLog struct {
 	// Set at construction.
 	id        string
-	log       *store.Log
+	log       journal.Log
+	giveBack  func() // gives the lease of the session back
 	queue     *queue.Queue
 	hub       hub
 	watchers  *watchers
@@ -79,7 +79,13 @@ func (l *foldedLog) write(list ...state.Entry) (event.Seq, error) {
 // writeDrafts is write for entries that are encoded already.
 func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event.Seq, error) {
 	// The write continues if its caller goes away.
-	first, _, err := l.log.Append(context.Background(), drafts...)
+	first, _, err := l.log.Append(context.Background(), l.fold.Seq+1, drafts...)
+	if errors.Is(err, journal.ErrMoved) {
+		// The log wrote a line of its own, such as the epoch after a repair.
+		if err = l.readOn(); err == nil {
+			first, _, err = l.log.Append(context.Background(), l.fold.Seq+1, drafts...)
+		}
+	}
 	l.noteLog(err)
 	if err != nil {
 		return 0, err
@@ -103,6 +109,7 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 type logHealth struct {
 	blocked bool
 	frozen  error
+	lost    bool // frozen for good: another hub has the session
 	probeAt time.Time
 }
 
@@ -125,6 +132,10 @@ func (l *foldedLog) noteLog(err error) {
 			l.logger.Error("log accepts no more events", "err", err)
 			h.frozen = err
 			l.dirty, l.list.changed = true, true
+		}
+		if errors.Is(err, journal.ErrFenced) && !h.lost {
+			h.lost, l.closing = true, true
+			l.hub.lost(l.id)
 		}
 	}
 }
@@ -161,9 +172,21 @@ func (l *foldedLog) followRepaired() {
 	l.fold.Changed = false
 }
 
+// readOn applies lines that the log has and the fold has not.
+func (l *foldedLog) readOn() error {
+	r := recoveryFrom(l.log, l.queue, l.fold)
+	if err := r.read(context.Background(), l.fold.Seq); err != nil {
+		return err
+	}
+	l.fold, l.dirty, l.list.changed = r.fold, true, true
+	return nil
+}
+
 // refusal is the error for a request that must be written first.
 func (l *foldedLog) refusal() error {
 	switch {
+	case l.health.lost:
+		return l.stuck(journal.ErrFenced)
 	case l.closing:
 		return errEnded
 	case l.fold.Recorder.Open:

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 		t.Run(string(format), func(t *testing.T) {
 			h := newHub(t)
 			b, _ := h.busy()
-			blob, err := b.Log().PutBlob(ctxOf(t), "text/plain", []byte("a large value"))
+			blob, err := b.Log().PutBlobFrom(ctxOf(t), "text/plain", strings.NewReader("a large value"))
 			require.NoError(t, err)
 			_, err = b.AddComment(comment("c1", "why?"))
 			require.NoError(t, err)

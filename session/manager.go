@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
@@ -60,6 +61,7 @@ type Options struct {
 // run an agent. It is safe for concurrent use.
 type Manager struct {
 	store    *store.Store
+	journal  journal.Store
 	hub      hub
 	git      *gitstate.Git
 	settings atomic.Pointer[Settings]
@@ -109,6 +111,7 @@ func NewManager(o Options) (*Manager, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Manager{
 		store:   o.Store,
+		journal: o.Store.Journal(),
 		git:     o.Git,
 		pool:    newAgentPool(0),
 		changes: list.NewChangeFeed(),
@@ -126,7 +129,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
-		touched: m.changes.Touch, logger: o.Logger,
+		touched: m.changes.Touch, lost: m.lose, logger: o.Logger,
 	}
 	err = m.Configure(Settings{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
@@ -165,7 +168,7 @@ func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
 // tenth of a second behind the log. The mark of an open log is on the device before
 // its first line.
 func (m *Manager) wakeSessions() {
-	for _, meta := range m.store.List() {
+	for meta := range m.journal.Owned() {
 		if m.ctx.Err() != nil {
 			return
 		}

@@ -8,18 +8,17 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // OfflineRecording writes the events of a recorder without a hub, in the same way
 // as a hub. It is not safe for concurrent use.
 type OfflineRecording struct {
-	log  *store.Log
+	log  journal.Log
 	fold state.Fold
 }
 
 // RecordOffline starts a recording into a new log.
-func RecordOffline(log *store.Log) *OfflineRecording { return &OfflineRecording{log: log} }
+func RecordOffline(log journal.Log) *OfflineRecording { return &OfflineRecording{log: log} }
 
 // Record writes a batch, all or nothing.
 func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
@@ -49,7 +48,7 @@ func (r *OfflineRecording) write(ctx context.Context, list []state.Entry) error 
 	if err != nil {
 		return err
 	}
-	first, _, err := r.log.Append(ctx, drafts...)
+	first, _, err := r.log.Append(ctx, 0, drafts...)
 	if err != nil {
 		return fmt.Errorf("write events: %w", err)
 	}

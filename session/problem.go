@@ -69,6 +69,8 @@ func openError(id string, err error) error {
 	}
 	t := Problem{SessionID: id, Kind: ProblemUnreadable}
 	switch {
+	case errors.Is(err, journal.ErrHeld), errors.Is(err, journal.ErrFenced):
+		t = lostProblem(id)
 	case errors.Is(err, journal.ErrAway):
 		t = awayProblem(id, journal.AbsenceOf(err))
 	case errors.Is(err, journal.ErrBlocked), disk.IsFull(err):

@@ -328,7 +328,7 @@ func TestOfAnAttachmentCountsWhatItsUploadRecorded(t *testing.T) {
 		require.Equal(t, queue.Received, result.Outcome, what)
 	}
 
-	blob, err := b.Log().PutBlob(ctxOf(t), "text/plain", []byte("of the log"))
+	blob, err := b.Log().PutBlobFrom(ctxOf(t), "text/plain", strings.NewReader("of the log"))
 	require.NoError(t, err)
 	_, err = b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "q", Text: "x", Attachments: []event.Attachment{{Name: "x", SHA256: blob.SHA256}}})
 	require.ErrorIs(t, err, state.ErrInvalid, "it was never uploaded")

@@ -11,7 +11,6 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // front is the part of a session that other goroutines reach.
@@ -135,7 +134,7 @@ func (k *foldCache) keep(last bool) {
 }
 
 // saveFold writes fold.json.
-func saveFold(d store.Derived, epoch string, f *state.Fold) error {
+func saveFold(d journal.Derived, epoch string, f *state.Fold) error {
 	data, err := f.Encode(epoch)
 	if err != nil {
 		return err
@@ -145,7 +144,7 @@ func saveFold(d store.Derived, epoch string, f *state.Fold) error {
 
 // loadFold returns the stored fold of the log with this epoch and with visible
 // events up to visible, or an empty fold.
-func loadFold(d store.Derived, epoch string, visible event.Seq) state.Fold {
+func loadFold(d journal.Derived, epoch string, visible event.Seq) state.Fold {
 	data, err := d.Read(foldName)
 	if err != nil {
 		return state.Fold{}

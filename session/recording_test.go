@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -139,7 +140,7 @@ func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T)
 	require.NoError(t, r.Session.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.NoError(t, offline.End(ctxOf(t), "the agent ended", person("ann")))
 
-	told := func(log *store.Log) (told []string) {
+	told := func(log journal.Log) (told []string) {
 		batch, _, err := log.ReadWritten(ctxOf(t), 0, 1<<20)
 		require.NoError(t, err)
 		events, err := batch.Events()

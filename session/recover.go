@@ -13,7 +13,6 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // foldBatch is how much of a log is read at once while it is folded, in bytes.
@@ -23,7 +22,7 @@ const foldBatch = 4 << 20
 // of each prompt, the turn that a crash interrupted. Meanwhile observers may read the
 // log. It may be interrupted and repeated at any point.
 type recovery struct {
-	log   *store.Log
+	log   journal.Log
 	queue *queue.Queue
 	fold  state.Fold
 	told  func(event.Seq) // called with the last seq that was read, as reading goes on
@@ -40,14 +39,14 @@ type recovery struct {
 }
 
 // newRecovery begins from the stored fold of the log. It reads nothing yet.
-func newRecovery(log *store.Log, q *queue.Queue, delegating []string) *recovery {
+func newRecovery(log journal.Log, q *queue.Queue, delegating []string) *recovery {
 	f := loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
 	f.Tools.Delegating = delegating
 	return recoveryFrom(log, q, f)
 }
 
 // recoveryFrom continues from a fold of the log's beginning.
-func recoveryFrom(log *store.Log, q *queue.Queue, f state.Fold) *recovery {
+func recoveryFrom(log journal.Log, q *queue.Queue, f state.Fold) *recovery {
 	if event.Seq(q.LogSeq()) > log.Marks().Visible {
 		// The queue belongs to another history of this session, such as that before
 		// a backup was restored.
@@ -244,7 +243,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", err)
 	}
 	wasOpen, promptID := f.Open, f.PromptID
-	first, last, err := r.log.Append(ctx, drafts...)
+	first, last, err := r.log.Append(ctx, r.fold.Seq+1, drafts...)
 	if err != nil {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", logError(err))
 	}

@@ -130,6 +130,8 @@ func (m *Manager) openSession(id string, o *opening) {
 		m.mu.Unlock()
 		if early {
 			b.fail(err)
+		} else if b != nil {
+			b.lease.Release()
 		}
 	}
 	if !early {
@@ -146,9 +148,23 @@ func (m *Manager) openSession(id string, o *opening) {
 
 // read opens the log and the queue of a session, so that its events can be read.
 func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
-	log, err := m.store.Log(m.ctx, id)
+	lease, err := m.journal.Lease(m.ctx, id)
 	if err != nil {
 		return nil, nil, openError(id, err)
+	}
+	b, r, err := m.readLeased(id, lease)
+	if err != nil {
+		lease.Release()
+		return nil, nil, openError(id, err)
+	}
+	return b, r, nil
+}
+
+// readLeased is read for the holder of the lease.
+func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession, *recovery, error) {
+	log, err := lease.Log(m.ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	if log.Health().State == journal.HealthFrozen {
 		if err := log.Reopen(m.ctx); err != nil { // the log stays readable
@@ -157,15 +173,15 @@ func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
 	}
 	dir, err := m.store.SessionDir(id)
 	if err != nil {
-		return nil, nil, openError(id, err)
+		return nil, nil, err
 	}
 	q, err := queue.Open(dir, queue.Options{Failpoint: m.failing})
 	if err != nil {
-		return nil, nil, openError(id, err)
+		return nil, nil, err
 	}
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
-		id: id, log: log, front: newFront(), watchers: newWatchers(), logger: logger,
+		id: id, log: log, lease: lease, front: newFront(), watchers: newWatchers(), logger: logger,
 		comments: openCommentBook(dir, logger), counting: make(chan struct{}, 1),
 	}
 	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
@@ -185,7 +201,7 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
 	}
 	meta := b.log.Metadata()
 	e := newEngine(foldedLog{
-		id: b.id, log: b.log, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger,
+		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, b.front, meta.Named, stored)
@@ -238,15 +254,19 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 		m.mu.Unlock()
 		return fmt.Errorf("%w: session %s is being opened or closed", state.ErrBusy, id)
 	}
-	retiring := make(chan struct{})
-	o.retiring = retiring
+	o.retiring = make(chan struct{})
 	m.mu.Unlock()
+	return m.finish(id, o, end)
+}
 
+// finish is the part of retire that waits. The caller has set o.retiring.
+func (m *Manager) finish(id string, o *opening, end func(*BackgroundSession) (bool, error)) error {
 	closed, err := end(o.b)
 	if closed {
 		<-o.b.mail.done
 	}
 	m.mu.Lock()
+	retiring := o.retiring
 	o.retiring = nil
 	if closed {
 		delete(m.open, id)
@@ -254,6 +274,27 @@ func (m *Manager) retire(ctx context.Context, id string, end func(*BackgroundSes
 	m.mu.Unlock()
 	close(retiring)
 	return err
+}
+
+// lose closes a session that another hub has taken. The session's engine calls it and
+// ends by itself. From then on a caller of Session waits for that and opens it anew.
+func (m *Manager) lose(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o := m.open[id]
+	switch {
+	case o == nil, m.closed, o.retiring != nil: // it is being closed anyway
+	case !o.ready():
+		m.helpers.Go(func() {
+			<-o.done
+			m.lose(id)
+		})
+	default:
+		o.retiring = make(chan struct{})
+		m.helpers.Go(func() {
+			_ = m.finish(id, o, func(*BackgroundSession) (bool, error) { return true, nil })
+		})
+	}
 }
 
 // Reopen reopens a session whose log is frozen after a device error: it stops the

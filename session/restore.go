@@ -9,8 +9,8 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
 )
 
@@ -349,7 +349,7 @@ func tokensOf(list []transcript.Segment) (tokens int) {
 }
 
 // readSegments splits a log, up to an event, into segments.
-func readSegments(ctx context.Context, log *store.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
+func readSegments(ctx context.Context, log journal.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
 	reader := &segmentReader{transcript.NewSegments(limit)}
 	source := observer.UpTo(log, to)
 	if err := observer.New(source, reader, max(0, log.Marks().Min-1), checkpointBytes).CatchUp(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // Health, a failed opening and a refused verb describe an unwritable session with
@@ -20,6 +19,7 @@ const (
 	freeSpaceWords = "free space on the device; the session then continues by itself"
 	deviceWords    = "look at the device and the system's log, then reopen the session (POST /api/sessions/ID/reopen) or restart the hub: acknowledged events are kept"
 	frozenWords    = "the log accepts no more events after an error of the device"
+	lostWords      = "use it there, or end the session on that hub and open it here again"
 	savedWords     = "check the device and the session's metadata.json and labels.json; the hub retries by itself"
 	// After its file was removed, only the hub has the data.
 	takenWords = "reopen the session (POST /api/sessions/ID/reopen): that restores the data that the hub still has, and copies the file in its place to the session's quarantine; if that fails, copy the file that the hub has open from /proc/%d/fd before the hub ends"
@@ -29,6 +29,8 @@ const (
 func stuckProblem(id string, h journal.Health) (t Problem, stuck bool) {
 	t.SessionID = id
 	switch {
+	case h.State == journal.HealthLost:
+		return lostProblem(id), true
 	case h.State == journal.HealthBlocked:
 		t.Kind, t.What, t.Do = ProblemBlocked, "there is no space left to write the log", freeSpaceWords
 	case h.State != journal.HealthFrozen:
@@ -48,6 +50,11 @@ func stuckProblem(id string, h journal.Health) (t Problem, stuck bool) {
 		t.What += ": its metadata cannot be written: " + h.Unsaved
 	}
 	return t, true
+}
+
+// lostProblem says that another hub writes the session.
+func lostProblem(id string) Problem {
+	return Problem{id, ProblemUnreadable, "another hub has the session", lostWords}
 }
 
 // awayProblem says which directory is missing.
@@ -71,7 +78,7 @@ func unsavedProblem(id, why string) Problem {
 // stuck is BackgroundSession.stuck.
 func (l *foldedLog) stuck(err error) error { return stuckError(l.id, l.log, err) }
 
-func stuckError(id string, log *store.Log, err error) error {
+func stuckError(id string, log journal.Log, err error) error {
 	if t, stuck := stuckProblem(id, log.Health()); stuck && isStuck(err) {
 		return &ProblemError{Problem: t, Err: err}
 	}
@@ -88,7 +95,7 @@ func blobProblem(id string, err error) Problem {
 }
 
 func isStuck(err error) bool {
-	return errors.Is(err, journal.ErrBlocked) || errors.Is(err, journal.ErrFrozen) || errors.Is(err, journal.ErrAway)
+	return errors.Is(err, journal.ErrBlocked) || errors.Is(err, journal.ErrFrozen) || errors.Is(err, journal.ErrFenced) || errors.Is(err, journal.ErrAway)
 }
 
 // logError turns a store's error into one of this package's.
@@ -100,6 +107,8 @@ func logError(err error) error {
 		return &ProblemError{Problem{Kind: ProblemBlocked, What: "there is no space left on the device", Do: freeSpaceWords}, err}
 	case errors.Is(err, journal.ErrFrozen):
 		return &ProblemError{Problem{Kind: ProblemFrozen, What: frozenWords, Do: deviceWords}, err}
+	case errors.Is(err, journal.ErrFenced), errors.Is(err, journal.ErrHeld):
+		return &ProblemError{lostProblem(""), err}
 	case errors.Is(err, journal.ErrClosed):
 		return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
 	case errors.Is(err, journal.ErrNotFound), errors.Is(err, journal.ErrInvalidID):

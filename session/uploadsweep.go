@@ -10,7 +10,6 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
-	"github.com/abidehub/abide/session/store"
 )
 
 const (
@@ -29,7 +28,7 @@ func (m *Manager) sweepUploads(every time.Duration) {
 	defer tick.Stop()
 	for {
 		before := m.hub.uploads.now().Add(-uploadLife)
-		for _, meta := range m.store.List() {
+		for meta := range m.journal.Owned() {
 			if m.ctx.Err() != nil {
 				return
 			}
@@ -117,7 +116,7 @@ func (i *intake) removeUploads(ctx context.Context, before time.Time, stale, nam
 
 // namedAfter returns which of the blobs the events after a seq of a log name, and
 // the last seq read. Any occurrence of the hash counts.
-func namedAfter(ctx context.Context, log *store.Log, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
+func namedAfter(ctx context.Context, log journal.Log, after event.Seq, blobs []string) (named []string, through event.Seq, err error) {
 	for {
 		batch, through, err := log.ReadWritten(ctx, after, sweepBatch)
 		if kept := log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {

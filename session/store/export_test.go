@@ -5,6 +5,7 @@ import (
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // ErrNoFile is the error for anything but a regular file.
@@ -14,6 +15,9 @@ var ErrNoFile = disk.ErrNoFile
 func CheckOn(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 	return checkDir(ctx, fsys, "", dir, id)
 }
+
+// LogOf returns the log that a holder of a lease has.
+func LogOf(l journal.Log) *Log { return l.(*held).Log }
 
 // Retain applies retention at once.
 func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // Recorder makes sessions in a data directory where no hub runs. It holds the
@@ -21,8 +22,16 @@ func OpenRecorder(dir string, o Options) (*Recorder, error) {
 }
 
 // Create makes a session, as Store.Create does.
-func (r *Recorder) Create(ctx context.Context, start event.SessionStart) (*Log, error) {
-	return r.store.Create(ctx, start)
+func (r *Recorder) Create(ctx context.Context, start event.SessionStart) (journal.Log, error) {
+	l, err := r.store.Create(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	lease, err := r.store.Journal().Lease(ctx, l.ID())
+	if err != nil {
+		return nil, err
+	}
+	return lease.Log(ctx)
 }
 
 // Close brings every session to the device and gives the directory back.

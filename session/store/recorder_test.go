@@ -30,7 +30,10 @@ func TestARecorderHoldsTheDirectoryAsAHubDoes(t *testing.T) {
 	require.NoError(t, err)
 	l, err := r.Create(context.Background(), event.SessionStart{Agent: "demo", Workspace: "/w"})
 	require.NoError(t, err)
-	appendN(t, l, 5)
+	for range 5 {
+		_, _, err := l.Append(context.Background(), 0, message("recorded"))
+		require.NoError(t, err)
+	}
 	var locked *store.LockedError
 	_, err = store.Open(dir, store.Options{})
 	require.ErrorAs(t, err, &locked)

@@ -152,7 +152,11 @@ func (p *teller) record() *store.Log {
 		return err
 	})
 	return p.createIn(func() (*store.Log, error) {
-		return p.recorder.Create(p.ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
+		l, err := p.recorder.Create(p.ctx, event.SessionStart{Agent: "demo", Workspace: "/w"})
+		if err != nil {
+			return nil, err
+		}
+		return store.LogOf(l), nil
 	})
 }
 

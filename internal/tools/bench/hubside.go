@@ -206,7 +206,7 @@ func newManager(s *store.Store) (*session.Manager, error) {
 // to its log one by one, each written to its file.
 type hub struct {
 	session *session.BackgroundSession
-	log     *store.Log
+	log     held
 	addr    string
 	id      string
 	token   string
@@ -230,7 +230,7 @@ func newHub(ctx context.Context, dir string) (publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fill(ctx, one.Log(), missed); err != nil {
+	if err := fill(ctx, held{one.Log()}, missed); err != nil {
 		return nil, err
 	}
 	registry, err := auth.Open(dir, nil, nil)
@@ -260,7 +260,7 @@ func newHub(ctx context.Context, dir string) (publisher, error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	return &hub{session: one, log: one.Log(), addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible}, nil
+	return &hub{session: one, log: held{one.Log()}, addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible}, nil
 }
 
 func (h *hub) hello() greeting {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -45,8 +46,22 @@ func newLog(ctx context.Context, s *store.Store) (*store.Log, error) {
 	return s.Create(ctx, event.SessionStart{Agent: "bench", Workspace: s.Dir()})
 }
 
+// appended is a log that is appended to wherever it is.
+type appended interface {
+	Marks() journal.Marks
+	Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error)
+}
+
+// held is a session's log as appended.
+type held struct{ journal.Log }
+
+// Append implements appended.
+func (l held) Append(ctx context.Context, drafts ...event.Draft) (first, last event.Seq, err error) {
+	return l.Log.Append(ctx, 0, drafts...)
+}
+
 // fill brings a log to n events.
-func fill(ctx context.Context, l *store.Log, n int) error {
+func fill(ctx context.Context, l appended, n int) error {
 	const batch = 256
 	drafts := make([]event.Draft, batch)
 	for i := range drafts {
