@@ -14,10 +14,7 @@ import (
 // are parsed in the same pass, others when fields.object asks for them. The zero
 // value is ready. It belongs to the reader.
 type objects struct {
-	dec jsontext.Decoder
-	in  bytes.Buffer
-	// src is the source of dec.
-	src []byte
+	scanner
 	// members holds the members of all objects of the current line. A member is
 	// identified by its index.
 	members []member
@@ -53,15 +50,6 @@ func nested(name []byte) bool {
 	return false
 }
 
-// reset begins to read src. It accepts the same input as encoding/json: of members
-// with the same name the last counts, and half a surrogate pair is a replacement
-// character.
-func (o *objects) reset(src []byte) {
-	o.in = *bytes.NewBuffer(src)
-	o.src = src
-	o.dec.Reset(&o.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
 // mostMembers is how much space for members is kept for the next line.
 const mostMembers = 1 << 10
 
@@ -87,21 +75,23 @@ func (o *objects) line(text []byte) (*fields, error) {
 	return f, err
 }
 
-// parse validates and parses text, which must be an object.
+// parse validates and parses text, which must be an object. Of members with the same
+// name the last counts, and half a surrogate pair is a replacement character, as in
+// encoding/json.
 func (o *objects) parse(text []byte) (*fields, error) {
 	if len(o.members) == 0 {
 		o.members = append(o.members, member{}) // 0 is none
 	}
-	o.reset(text)
-	if o.dec.PeekKind() != '{' {
+	o.scanner = scanner{src: text}
+	if o.space() != '{' {
 		return nil, errNoObject
 	}
 	first, err := o.object()
 	if err != nil {
 		return nil, err
 	}
-	if rest := o.src[o.dec.InputOffset():]; len(bytes.Trim(rest, " \t\r\n")) > 0 {
-		return nil, fmt.Errorf("%d bytes behind the JSON object", len(rest))
+	if o.space(); o.at < len(text) {
+		return nil, fmt.Errorf("%d bytes behind the JSON object", len(text)-o.at)
 	}
 	return o.made(first), nil
 }
@@ -113,12 +103,10 @@ func (o *objects) made(first int) *fields {
 
 // object reads an object and returns its first member.
 func (o *objects) object() (first int, err error) {
-	if _, err := o.dec.ReadToken(); err != nil {
-		return 0, err
-	}
 	known := names{in: o}
 	last := 0
-	for o.dec.PeekKind() == '"' {
+	empty, err := o.enter('}')
+	for more := !empty; more && err == nil; more, err = o.next('}') {
 		m, err := o.member()
 		if err != nil {
 			return 0, err
@@ -136,44 +124,29 @@ func (o *objects) object() (first int, err error) {
 		known.add(first, at)
 		last = at
 	}
-	_, err = o.dec.ReadToken()
 	return first, err
 }
 
 func (o *objects) member() (m member, err error) {
-	quoted, err := o.dec.ReadValue()
+	quoted, err := o.name()
 	if err != nil {
 		return m, err
 	}
-	m.name = o.unquote(o.last(quoted))
-	if o.dec.PeekKind() == '{' && nested(m.name) {
-		return m, o.inside(&m)
+	m.name = o.unquote(quoted)
+	return m, o.read(&m, nested(m.name))
+}
+
+// read reads the value of a member. An object is parsed if into is set.
+func (o *objects) read(m *member, into bool) (err error) {
+	from := o.at
+	if into && o.at < len(o.src) && o.src[o.at] == '{' {
+		m.inner, err = o.object()
+		m.apart = true
+	} else {
+		err = o.value()
 	}
-	value, err := o.dec.ReadValue()
-	o.take(&m, o.last(value))
-	return m, err
-}
-
-// take sets the value of a member to the one just read.
-func (o *objects) take(m *member, value []byte) {
-	m.value, m.size = value, len(value)
-	m.at = int(o.dec.InputOffset()) - len(value)
-}
-
-// inside parses the object that is m's value.
-func (o *objects) inside(m *member) (err error) {
-	from := o.dec.InputOffset() // before the colon, or the comma of an array
-	m.inner, err = o.object()
-	m.apart = true
-	value := o.src[from:o.dec.InputOffset()]
-	o.take(m, value[max(0, bytes.IndexByte(value, '{')):])
+	m.value, m.at, m.size = o.src[from:o.at:o.at], from, o.at-from
 	return err
-}
-
-// last returns the part of src that value, which was just read, is a copy of.
-func (o *objects) last(value []byte) []byte {
-	end := int(o.dec.InputOffset())
-	return o.src[end-len(value) : end : end]
 }
 
 func (o *objects) unquote(quoted []byte) []byte {
@@ -187,17 +160,13 @@ func (o *objects) unquote(quoted []byte) []byte {
 // elements parses a valid array and the objects in it. It returns the first
 // element; 0 if none.
 func (o *objects) elements(array []byte) (first int) {
-	o.reset(array)
-	_, err := o.dec.ReadToken()
+	o.scanner = scanner{src: array}
 	last := 0
-	for kind := o.dec.PeekKind(); err == nil && kind != ']'; kind = o.dec.PeekKind() {
+	empty, err := o.enter(']')
+	for more := !empty; more && err == nil; more, err = o.next(']') {
 		var m member
-		if kind == '{' {
-			err = o.inside(&m)
-		} else {
-			var value []byte
-			value, err = o.dec.ReadValue()
-			o.take(&m, o.last(value))
+		if o.read(&m, true) != nil {
+			return first
 		}
 		o.members = append(o.members, m)
 		if at := len(o.members) - 1; first == 0 {

@@ -72,34 +72,3 @@ func (t *template) fill(line []byte, members []member) ([]member, bool) {
 	}
 	return members, true
 }
-
-// stringEnd returns where a JSON string ends that text begins with, without its
-// first quote, or -1 if it is invalid.
-func stringEnd(text []byte) int {
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			return i
-		case c < ' ':
-			return -1
-		case c != '\\':
-			i++
-		case i+1 < len(text) && bytes.IndexByte([]byte(`"\/bfnrt`), text[i+1]) >= 0:
-			i += 2
-		case i+5 < len(text) && text[i+1] == 'u' && isHex(text[i+2:i+6]):
-			i += 6
-		default:
-			return -1
-		}
-	}
-	return -1
-}
-
-func isHex(digits []byte) bool {
-	for _, c := range digits {
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return false
-		}
-	}
-	return true
-}
