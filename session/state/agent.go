@@ -2,10 +2,7 @@ package state
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
-
-	"github.com/abidehub/abide/session/event"
 )
 
 // AgentSettings are an agent's settings, as recorded in the log.
@@ -28,18 +25,6 @@ type AgentOption struct {
 	Value    json.RawMessage `json:"currentValue,omitempty"`
 }
 
-// Settings returns the agent's present settings.
-func (f *Fold) Settings() AgentSettings {
-	s := f.Agent
-	if f.Mode != nil {
-		s.Mode = f.Mode.ModeID
-	}
-	if f.Config != nil {
-		s.Options = optionsOf(f.Config.Options)
-	}
-	return s
-}
-
 // optionsOf reads an agent's options. Unreadable ones are omitted.
 func optionsOf(raw json.RawMessage) []AgentOption {
 	var all []json.RawMessage
@@ -52,19 +37,6 @@ func optionsOf(raw json.RawMessage) []AgentOption {
 		}
 	}
 	return list
-}
-
-// startedWith handles the start of an agent. The settings of the previous agent are
-// kept until the new one gets a prompt: by then the drift is decided.
-func (f *Fold) startedWith(p event.AgentStarted) {
-	if f.Before == nil && f.Agent.Name+f.Agent.Version != "" {
-		before := f.Settings()
-		f.Before = &before
-	}
-	f.Agent = AgentSettings{Name: p.Name, Version: p.Version}
-	if s := p.Settings; s != nil {
-		f.Agent.MCPServers, f.Agent.MCPKnown, f.Agent.Command = s.MCPServers, true, s.Command
-	}
 }
 
 // Field is the name of the option as a field of a drift.
@@ -90,20 +62,6 @@ func (o AgentOption) Native() any {
 	var value any
 	_ = json.Unmarshal(o.Value, &value) // the agent refuses an invalid value
 	return value
-}
-
-// usedToolsKept limits the names of MCP tools that are remembered.
-const usedToolsKept = 100
-
-// usedTool remembers an MCP tool that a call's title names.
-func (f *Fold) usedTool(title string) {
-	title = Cut(OneLine(title), LineRunes)
-	if len(f.MCPTools) >= usedToolsKept || slices.Contains(f.MCPTools, title) {
-		return
-	}
-	if slices.ContainsFunc(f.Agent.MCPServers, func(server string) bool { return OfServer(title, server) }) {
-		f.MCPTools = append(slices.Clone(f.MCPTools), title)
-	}
 }
 
 // OfServer reports whether a tool call's title names a tool of an MCP server.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -75,21 +76,6 @@ type Fold struct {
 // TurnOf returns the turn to which an event of the agent belongs: that of its tool
 // call if it has one, else the latest.
 func (f *Fold) TurnOf(p event.Payload) int { return f.Tools.turnOf(p, f.Turn, f.Open) }
-
-// ToolCallID returns the tool call that a payload is about; empty if none.
-func ToolCallID(p event.Payload) string {
-	switch p := p.(type) {
-	case event.ToolCall:
-		return p.ToolCallID
-	case event.ToolCallUpdate:
-		return p.ToolCallID
-	case event.TerminalOutput:
-		return p.ToolCallID
-	case event.PermissionRequest:
-		return p.ToolCallID
-	}
-	return ""
-}
 
 // ApplyEvent applies one event of the log. An event that cannot be decoded is
 // skipped.
@@ -173,14 +159,27 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.PermissionOutcome:
 		f.Permissions.settle(p)
 	case event.Note:
-		f.HalfTold = f.HalfTold || p.Method == transcript.NoteSegment
-		return f.foldRule(p) || f.foldRecording(p) || f.foldFork(p)
+		return f.applyNote(p)
 	case event.SessionEnd:
 		f.Ended, f.Recorder.Open = true, false
 	default:
 		return false
 	}
 	return true
+}
+
+// applyNote applies the notes that a session reads again.
+func (f *Fold) applyNote(n event.Note) bool {
+	f.HalfTold = f.HalfTold || n.Method == transcript.NoteSegment
+	if rules, is := applyRule(f.Rules, n); is {
+		f.Rules = rules
+		return true
+	}
+	if n.Method == transcript.NoteForked {
+		f.Given++ // its agent has earlier context
+		return true
+	}
+	return f.Recorder.apply(n)
 }
 
 // applyAgent applies events about the agent.
@@ -215,20 +214,58 @@ func (f *Fold) applyAgent(p event.Payload) bool {
 	return true
 }
 
-// foldFork applies the note with the summary of a fork: its agent has earlier
-// context.
-func (f *Fold) foldFork(n event.Note) bool {
-	if n.Method != transcript.NoteForked {
-		return false
-	}
-	f.Given++
-	return true
-}
-
 // Name is the session's name unless a person named it.
 func (f *Fold) Name() string {
 	if f.Title != "" {
 		return f.Title
 	}
 	return f.FirstPrompt
+}
+
+// SubjectOf returns the subject of a request, as far as known.
+func (f *Fold) SubjectOf(p event.PermissionRequest) Subject {
+	s := f.Tools.said(p.ToolCallID).upsert(fieldsAsked(p.ToolCall))
+	if s.Title == "" {
+		s.Title = p.Title
+	}
+	return s
+}
+
+// Settings returns the agent's present settings.
+func (f *Fold) Settings() AgentSettings {
+	s := f.Agent
+	if f.Mode != nil {
+		s.Mode = f.Mode.ModeID
+	}
+	if f.Config != nil {
+		s.Options = optionsOf(f.Config.Options)
+	}
+	return s
+}
+
+// startedWith handles the start of an agent. The settings of the previous agent are
+// kept until the new one gets a prompt: by then the drift is decided.
+func (f *Fold) startedWith(p event.AgentStarted) {
+	if f.Before == nil && f.Agent.Name+f.Agent.Version != "" {
+		before := f.Settings()
+		f.Before = &before
+	}
+	f.Agent = AgentSettings{Name: p.Name, Version: p.Version}
+	if s := p.Settings; s != nil {
+		f.Agent.MCPServers, f.Agent.MCPKnown, f.Agent.Command = s.MCPServers, true, s.Command
+	}
+}
+
+// usedToolsKept limits the names of MCP tools that are remembered.
+const usedToolsKept = 100
+
+// usedTool remembers an MCP tool that a call's title names.
+func (f *Fold) usedTool(title string) {
+	title = Cut(OneLine(title), LineRunes)
+	if len(f.MCPTools) >= usedToolsKept || slices.Contains(f.MCPTools, title) {
+		return
+	}
+	if slices.ContainsFunc(f.Agent.MCPServers, func(server string) bool { return OfServer(title, server) }) {
+		f.MCPTools = append(slices.Clone(f.MCPTools), title)
+	}
 }

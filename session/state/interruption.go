@@ -1,11 +1,7 @@
 package state
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -80,62 +76,4 @@ func (i *Interruptions) countResume(promptID string) {
 	} else {
 		i.Resumes = 0
 	}
-}
-
-// CutOff returns the event for an interruption of the open turn now, with a new id.
-func (f *Fold) CutOff(reason event.InterruptReason) event.TurnInterrupted {
-	id := make([]byte, 8)
-	rand.Read(id)
-	return event.TurnInterrupted{
-		InterruptionID: "i" + hex.EncodeToString(id), Turn: f.Turn, PromptID: f.PromptID, Reason: reason,
-		Phase: f.Phase(), Checkpoint: event.Checkpoint{FromSeq: f.PromptSeq, ToSeq: f.Seq},
-	}
-}
-
-// Phase is the agent's activity in its turn, derived from its open tool calls.
-func (f *Fold) Phase() event.TurnPhase {
-	phase := event.PhaseStreaming
-	for _, call := range f.Tools.Unfinished() {
-		switch {
-		case call.Turn != f.Turn:
-		case call.Delegates:
-			return event.PhaseDelegating
-		default:
-			phase = event.PhaseTools
-		}
-	}
-	return phase
-}
-
-// parentOf returns the tool call that `_meta` names as the parent; empty if none.
-func parentOf(raw json.RawMessage) string {
-	if !bytes.Contains(raw, []byte(`"parentTool`)) { // most calls have no parent
-		return ""
-	}
-	var whole struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	if json.Unmarshal(raw, &whole) != nil {
-		return ""
-	}
-	parent := func(fields map[string]json.RawMessage) (id string) {
-		for _, name := range []string{"parentToolUseId", "parentToolCallId"} {
-			if json.Unmarshal(fields[name], &id) == nil && id != "" {
-				return id
-			}
-		}
-		return ""
-	}
-	if id := parent(whole.Meta); id != "" {
-		return id
-	}
-	for _, value := range whole.Meta { // agents nest it under their own name
-		var inner map[string]json.RawMessage
-		if json.Unmarshal(value, &inner) == nil {
-			if id := parent(inner); id != "" {
-				return id
-			}
-		}
-	}
-	return ""
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -84,17 +83,6 @@ func (l *LastLine) Text() string {
 func (l *LastLine) fail(message string) {
 	l.begin("")
 	l.Fixed = FirstLine(message)
-}
-
-// Words returns an open request for the list, such as "Allow: rm -rf build?". It is
-// empty if the content is unknown.
-func (r OpenRequest) Words() string {
-	title := FirstLine(r.Request.Title)
-	allows := func(o event.PermissionOption) bool { return o.Kind == event.AllowOnce || o.Kind == event.AllowAlways }
-	if title == "" || strings.HasSuffix(title, "?") || r.Request.Form != nil || r.Request.URL != "" || !slices.ContainsFunc(r.Request.Options, allows) {
-		return title
-	}
-	return "Allow: " + title + "?"
 }
 
 // FirstLine returns the first non-empty line.

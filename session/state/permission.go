@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -117,4 +118,15 @@ func (r OpenRequest) Denied(reason string) event.PermissionOutcome {
 		}
 	}
 	return r.Cancelled(TheHub(), reason)
+}
+
+// Words returns an open request for the list, such as "Allow: rm -rf build?". It is
+// empty if the content is unknown.
+func (r OpenRequest) Words() string {
+	title := FirstLine(r.Request.Title)
+	allows := func(o event.PermissionOption) bool { return o.Kind == event.AllowOnce || o.Kind == event.AllowAlways }
+	if title == "" || strings.HasSuffix(title, "?") || r.Request.Form != nil || r.Request.URL != "" || !slices.ContainsFunc(r.Request.Options, allows) {
+		return title
+	}
+	return "Allow: " + title + "?"
 }

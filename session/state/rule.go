@@ -68,20 +68,20 @@ const (
 	NoteRuleRevoked = "abide/rule_revoked"
 )
 
-// foldRule applies events about the session's own rules.
-func (f *Fold) foldRule(n event.Note) bool {
+// applyRule applies a note about the session's own rules. is tells whether it is one.
+func applyRule(rules []Rule, n event.Note) (next []Rule, is bool) {
 	if n.Method != NoteRuleAdded && n.Method != NoteRuleRevoked {
-		return false
+		return rules, false
 	}
 	var raw struct {
 		Rule Rule `json:"rule"`
 	}
 	if json.Unmarshal(n.Raw, &raw) != nil || raw.Rule.Scope != RuleSession {
-		return true
+		return rules, true
 	}
-	f.Rules = slices.DeleteFunc(slices.Clone(f.Rules), func(r Rule) bool { return r.ID == raw.Rule.ID })
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.ID == raw.Rule.ID })
 	if n.Method == NoteRuleAdded {
-		f.Rules = append(f.Rules, raw.Rule)
+		rules = append(rules, raw.Rule)
 	}
-	return true
+	return rules, true
 }

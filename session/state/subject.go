@@ -93,15 +93,6 @@ func (s Subject) Perhaps(kind event.ToolKind) bool {
 	return s.Lost || slices.Contains(s.Kinds, kind)
 }
 
-// SubjectOf returns the subject of a request, as far as known.
-func (f *Fold) SubjectOf(p event.PermissionRequest) Subject {
-	s := f.Tools.said(p.ToolCallID).upsert(fieldsAsked(p.ToolCall))
-	if s.Title == "" {
-		s.Title = p.Title
-	}
-	return s
-}
-
 // fieldsAsked reads the agent's own JSON of a tool call. Names must match exactly,
 // as on a screen: with case-insensitive names, an agent could show one command and
 // have another one compared.

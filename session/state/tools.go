@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -142,4 +144,52 @@ func (t *ToolCalls) forget() {
 		}
 		t.Finished = t.Finished[1:]
 	}
+}
+
+// parentOf returns the tool call that `_meta` names as the parent; empty if none.
+func parentOf(raw json.RawMessage) string {
+	if !bytes.Contains(raw, []byte(`"parentTool`)) { // most calls have no parent
+		return ""
+	}
+	var whole struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(raw, &whole) != nil {
+		return ""
+	}
+	parent := func(fields map[string]json.RawMessage) (id string) {
+		for _, name := range []string{"parentToolUseId", "parentToolCallId"} {
+			if json.Unmarshal(fields[name], &id) == nil && id != "" {
+				return id
+			}
+		}
+		return ""
+	}
+	if id := parent(whole.Meta); id != "" {
+		return id
+	}
+	for _, value := range whole.Meta { // agents nest it under their own name
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(value, &inner) == nil {
+			if id := parent(inner); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// ToolCallID returns the tool call that a payload is about; empty if none.
+func ToolCallID(p event.Payload) string {
+	switch p := p.(type) {
+	case event.ToolCall:
+		return p.ToolCallID
+	case event.ToolCallUpdate:
+		return p.ToolCallID
+	case event.TerminalOutput:
+		return p.ToolCallID
+	case event.PermissionRequest:
+		return p.ToolCallID
+	}
+	return ""
 }

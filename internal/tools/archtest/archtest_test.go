@@ -51,7 +51,7 @@ func TestTheCirclesOfFilesOnlyShrink(t *testing.T) {
 		"server":             39,
 		"session":            29,
 		"session/acp":        29,
-		"session/state":      10,
+		"session/state":      0,
 		"session/store":      0,
 	}
 	packages, err := archtest.Load("../../..")
