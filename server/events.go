@@ -5,131 +5,52 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/observer"
-	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
-// eventsRoute returns one page of events, or a stream of events.
-func eventsRoute(s *Server, c *call) error {
-	own, err := c.readable()
-	if err != nil {
-		return err
-	}
-	q := c.r.URL.Query()
-	if wantsStream(c.r) {
-		from, err := streamPlace(c.r)
-		if err != nil {
-			return err
-		}
-		return s.stream(c, own, from)
-	}
-	after, err := seqOf(q, "after_seq")
-	if err != nil {
-		return err
-	}
-	before, err := seqOf(q, "before_seq")
-	if err != nil {
-		return err
-	}
-	limit, err := numberOf(q, "limit")
-	if err != nil {
-		return err
-	}
-	most := wire.DefaultPage
-	if limit != nil {
-		if most = *limit; most == 0 {
-			return invalid("limit is not between 1 and %d", wire.MaxPage)
-		}
-	}
-	log := spanOf(own)
-	if after == nil && before == nil {
-		next := log.max + 1
-		before = &next // the newest page
-	}
-	loaded, page, err := log.load(c.r.Context(), after, before, q.Get("epoch"), most)
-	if err != nil {
-		return err
-	}
-	body, err := encodeLoaded(loaded, page, q.Get("merge") == "true")
-	if err != nil {
-		return err
-	}
-	return c.replyRaw(http.StatusOK, body)
-}
-
-func wantsStream(r *http.Request) bool {
-	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
-}
-
-// streamPlace returns where a stream begins: after the last event of a reconnecting
-// browser, at the place in the URL, or at the beginning.
-func streamPlace(r *http.Request) (place, error) {
-	last := r.Header.Get("Last-Event-ID")
-	if last == "" {
-		q := r.URL.Query()
-		after, err := seqOf(q, "after_seq")
-		if err != nil {
-			return place{}, err
-		}
-		if after == nil {
-			after = new(event.Seq)
-		}
-		return newPlace(after, q.Get("epoch"), nil, false)
-	}
-	epoch, text, ok := strings.Cut(last, ":")
-	n, err := strconv.ParseInt(text, 10, 64)
-	if !ok || err != nil {
-		return place{}, invalid("Last-Event-ID is not epoch:seq")
-	}
-	seq := event.Seq(n)
-	return newPlace(&seq, epoch, nil, false)
-}
-
 // stream sends a session's events as Server-Sent Events until the client
 // disconnects: first an events_loaded with the verdict, then one message per event.
-func (s *Server) stream(c *call, own *session.BackgroundSession, from place) error {
-	if !s.clients.take(c.grant) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from api.Place) error {
+	if !s.clients.take(grant) {
 		return noPlace()
 	}
-	defer s.clients.leave(c.grant)
-	c.over() // a stream does not count as a running request: it has its own limit
-	if tcp, ok := connOf(c.r).(tcpConn); ok {
+	defer s.clients.leave(grant)
+	if tcp, ok := api.ConnOf(r).(tcpConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {
 			return err
 		}
 	}
-	loaded, page, cursor, err := spanOf(own).begin(c.r.Context(), from)
+	loaded, page, cursor, err := api.SpanOf(own).Begin(r.Context(), from)
 	if err != nil {
 		return err
 	}
-	verdict, err := encodeLoaded(loaded, page, false)
+	verdict, err := api.EncodeLoaded(loaded, page, false)
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Content-Type", "text/event-stream")
 	sink := &eventStream{
-		w: c.w, control: http.NewResponseController(c.w), epoch: loaded.Epoch,
-		server: s, session: own, grant: c.grant,
+		w: w, control: http.NewResponseController(w), epoch: loaded.Epoch,
+		server: s, session: own, grant: grant,
 	}
 	if err := sink.message("events_loaded", cursor, verdict); err != nil {
 		return nil // the client has disconnected
 	}
-	ctx, cancel := c.r.Context(), context.CancelFunc(func() {})
-	if end := c.grant.ExpiresAt; !end.IsZero() {
+	ctx, cancel := r.Context(), context.CancelFunc(func() {})
+	if end := grant.ExpiresAt; !end.IsZero() {
 		ctx, cancel = context.WithDeadline(ctx, end)
 	}
 	defer cancel()
 	sink.beatAt = time.Now().Add(s.timing.Heartbeat)
 	err = observer.New(own.Log(), sink, cursor, liveBytes).Run(ctx)
 	if ctx.Err() == nil && !errors.Is(err, errGone) && !errors.Is(err, observer.ErrEnded) {
-		c.logger().Error("stream ended", "session", own.ID(), "err", err)
+		s.logger.Error("stream ended", "session", own.ID(), "err", err)
 	}
 	// The deadline of the last message may be over, so the end of the response
 	// needs a new one.

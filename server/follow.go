@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -26,7 +27,7 @@ type follow struct {
 	client    *SessionWSClient
 	session   *session.BackgroundSession
 	requestID string
-	place     place
+	place     api.Place
 
 	frames   *frames
 	frame    *frame    // made by ReadAfter for Deliver
@@ -86,31 +87,31 @@ func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
 // stopped returns why the following ended. If the next events were removed, run can
 // be called again from the cursor to tell the client.
 func (f *follow) stopped(follower *observer.Follower, err error) error {
-	lastSentSeq, span := follower.Cursor(), spanOf(f.session)
-	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.wrong(lastSentSeq, "") != wire.ResetBefore {
+	lastSentSeq, span := follower.Cursor(), api.SpanOf(f.session)
+	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.Wrong(lastSentSeq, "") != wire.ResetBefore {
 		return err
 	}
-	f.place.after, f.place.epoch, f.place.tail = &lastSentSeq, span.epoch, wire.DefaultPage
+	f.place.After, f.place.Epoch, f.place.Tail = &lastSentSeq, span.Epoch, wire.DefaultPage
 	return errOvertaken
 }
 
 // begin sends the verdict and returns the cursor, lastSentSeq.
 func (f *follow) begin(ctx context.Context) (event.Seq, error) {
-	span := spanOf(f.session)
-	loaded, page, lastSentSeq, err := span.begin(ctx, f.place)
+	span := api.SpanOf(f.session)
+	loaded, page, lastSentSeq, err := span.Begin(ctx, f.place)
 	if err != nil {
 		return 0, err
 	}
 	loaded.RequestID = f.requestID
-	frame, err := encodeLoaded(loaded, page, f.place.merge)
+	frame, err := api.EncodeLoaded(loaded, page, f.place.Merge)
 	if err != nil {
 		return 0, err
 	}
 	f.said = loaded.MaxSeq
-	if f.place.merge {
-		f.mergeTo = span.max
+	if f.place.Merge {
+		f.mergeTo = span.Max
 	}
-	f.place, f.requestID = place{merge: f.place.merge}, "" // answered: release the request's text
+	f.place, f.requestID = api.Place{Merge: f.place.Merge}, "" // answered: release the request's text
 	return lastSentSeq, f.client.write(ctx, messageOf(frame))
 }
 
@@ -148,7 +149,7 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 	f.said = max(f.said, f.frame.maxSeq)
 	f.behind = f.frame.full()
 	if b.Last <= f.mergeTo && b.Count > 1 {
-		joined, err := merge(b)
+		joined, err := api.Merge(b)
 		if err != nil {
 			return err
 		}
@@ -198,4 +199,23 @@ func rung(bell <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// tellComments sends the number of comments if it changed, and makes the next
+// change wake the follower.
+func (f *follow) tellComments(ctx context.Context, wake *observer.Wake) error {
+	if f.commentsChanged != nil && !rung(f.commentsChanged) {
+		wake.Bells[1] = f.commentsChanged
+		return nil
+	}
+	f.commentsChanged = f.session.CommentsChanged()
+	wake.Bells[1] = f.commentsChanged
+	now := f.session.CommentCount()
+	if now.Version == f.commentsSaid {
+		return nil
+	}
+	f.commentsSaid = now.Version
+	return onBorrowedStack(func() error {
+		return f.client.send(ctx, &wire.Comments{SessionID: f.session.ID(), Version: now.Version, Count: now.Count, Open: now.Open})
+	})
 }

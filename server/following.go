@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
@@ -51,7 +52,7 @@ func (f *following) cancel() { f.stopOnce.Do(func() { close(f.stop) }) }
 
 // observe starts or restarts following a session.
 func (c *SessionWSClient) observe(m *wire.Observe) error {
-	from, err := newPlace(m.AfterSeq, m.Epoch, m.Tail, m.Merge)
+	from, err := api.NewPlace(m.AfterSeq, m.Epoch, m.Tail, m.Merge)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (c *SessionWSClient) observe(m *wire.Observe) error {
 	full := len(c.follows) >= maxFollows
 	c.mu.Unlock()
 	if full {
-		return &problem{code: wire.CodeBusy, message: "this connection follows as many sessions as it may"}
+		return &api.Problem{Code: wire.CodeBusy, Message: "this connection follows as many sessions as it may"}
 	}
 	c.startFollow(m.SessionID, m.RequestID, from, nil)
 	return nil
@@ -68,7 +69,7 @@ func (c *SessionWSClient) observe(m *wire.Observe) error {
 
 // startFollow follows a session and opens it if needed. Opening may repair a log,
 // so it happens in the new goroutine.
-func (c *SessionWSClient) startFollow(id, requestID string, from place, opened *session.BackgroundSession) {
+func (c *SessionWSClient) startFollow(id, requestID string, from api.Place, opened *session.BackgroundSession) {
 	f := &following{id: id, stop: make(chan struct{}), session: opened}
 	f.running.Add(1)
 	c.mu.Lock()
@@ -95,7 +96,7 @@ func (c *SessionWSClient) cancelFollows() {
 
 // followUntilClosed follows a session until the client stops it. If the hub closes
 // the session meanwhile, it is reopened and followed from the cursor.
-func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID string, from place, f *following) {
+func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID string, from api.Place, f *following) {
 	c.mu.Lock()
 	s := f.session
 	c.mu.Unlock()
@@ -142,9 +143,9 @@ func (c *SessionWSClient) refuseStopped(requestID, id string) {
 	switch {
 	case requestID == "" || rung(c.ended): // no client waits for an answer
 	case !c.may(auth.Read, id):
-		c.refuse(requestID, id, forbidden())
+		c.refuse(requestID, id, api.Forbidden())
 	default:
-		c.refuse(requestID, id, &problem{code: wire.CodeConflict, message: "another observe or an unobserve of this session came before this one was answered"})
+		c.refuse(requestID, id, &api.Problem{Code: wire.CodeConflict, Message: "another observe or an unobserve of this session came before this one was answered"})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
@@ -17,7 +18,7 @@ func (c *SessionWSClient) handle(data []byte) {
 	head, err := wire.ReadHead(data)
 	if err != nil {
 		// Return the request id in the error if it can be read.
-		c.refuse(head.RequestID, "", invalid("the message cannot be read: %v", err))
+		c.refuse(head.RequestID, "", api.Invalid("the message cannot be read: %v", err))
 		return
 	}
 	verb, known := verbOf(head.Type)
@@ -27,13 +28,13 @@ func (c *SessionWSClient) handle(data []byte) {
 	}
 	// A message that is refused anyway is not decoded. An invalid session id is
 	// refused below.
-	if head.Type != typePing && validID(head.SessionID) && !c.may(verb, head.SessionID) {
-		c.refuse(head.RequestID, head.SessionID, forbidden())
+	if head.Type != typePing && api.ValidID(head.SessionID) && !c.may(verb, head.SessionID) {
+		c.refuse(head.RequestID, head.SessionID, api.Forbidden())
 		return
 	}
 	message, err := c.decode(data)
 	if err != nil {
-		c.refuse(head.RequestID, "", invalid("the message cannot be read: %v", err))
+		c.refuse(head.RequestID, "", api.Invalid("the message cannot be read: %v", err))
 		return
 	}
 	c.act(message)
@@ -116,7 +117,7 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.ForceReset(ctx, actor) })
 	case *wire.ResumeTurn:
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error {
-			_, err := s.Resume(ctx, resumeOf(m.Resume, *c.grant.Load(), s.ID()))
+			_, err := s.Resume(ctx, api.ResumeOf(m.Resume, *c.grant.Load(), s.ID()))
 			return err
 		})
 	case *wire.DismissTurn:
@@ -145,10 +146,10 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() error) {
 	err := func() error {
 		switch {
-		case !validID(id):
-			return invalid("session_id is not the id of a session")
+		case !api.ValidID(id):
+			return api.Invalid("session_id is not the id of a session")
 		case !c.may(verb, id):
-			return forbidden()
+			return api.Forbidden()
 		}
 		return act()
 	}()
@@ -174,7 +175,7 @@ func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*s
 			return act(s)
 		}, func(err error) { c.refuse(requestID, id, err) })
 		if errors.Is(err, errManyWait) {
-			return &problem{code: wire.CodeBusy, message: err.Error(), retryAfter: retryLater}
+			return &api.Problem{Code: wire.CodeBusy, Message: err.Error(), RetryAfter: api.RetryLater}
 		}
 		return err
 	})
@@ -194,7 +195,7 @@ func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(c
 	c.with(requestID, id, verb, func(s *session.BackgroundSession) error {
 		if c.slow.Add(1) > maxSlow {
 			c.slow.Add(-1)
-			return &problem{code: wire.CodeBusy, message: "several such requests are waiting for the agent already", retryAfter: retryLater}
+			return &api.Problem{Code: wire.CodeBusy, Message: "several such requests are waiting for the agent already", RetryAfter: api.RetryLater}
 		}
 		c.wait.Go(func() {
 			defer c.slow.Add(-1)
@@ -208,11 +209,11 @@ func (c *SessionWSClient) aside(requestID, id string, verb auth.Verb, act func(c
 
 // refuse sends the error of a message.
 func (c *SessionWSClient) refuse(requestID, sessionID string, err error) {
-	p, unexpected := explain(err, sessionID)
+	p, unexpected := api.Explain(err, sessionID)
 	if unexpected {
 		c.logger().Error("message failed", "session", sessionID, "err", err)
 	}
-	c.send(c.ctx, p.frame(requestID, sessionID)) // a failure ends the socket
+	c.send(c.ctx, p.Frame(requestID, sessionID)) // a failure ends the socket
 }
 
 // refuseSession sends the error of a session that cannot be opened. For an unknown
@@ -231,12 +232,12 @@ func (c *SessionWSClient) loadEvents(m *wire.LoadEvents) error {
 		c.refuseSession(m.RequestID, m.SessionID, err)
 		return nil
 	}
-	loaded, page, err := spanOf(s).load(c.ctx, m.AfterSeq, m.BeforeSeq, m.Epoch, m.Limit)
+	loaded, page, err := api.SpanOf(s).Load(c.ctx, m.AfterSeq, m.BeforeSeq, m.Epoch, m.Limit)
 	if err != nil {
 		return err
 	}
 	loaded.RequestID = m.RequestID
-	frame, err := encodeLoaded(loaded, page, m.Merge)
+	frame, err := api.EncodeLoaded(loaded, page, m.Merge)
 	if err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) e
 func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
 	grant := c.grant.Load()
 	remember := state.RuleScope(m.Remember)
-	if err := mayRule(*grant, s.ID(), remember); err != nil {
+	if err := api.MayRule(*grant, s.ID(), remember); err != nil {
 		return err
 	}
 	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
@@ -270,8 +271,8 @@ func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.Background
 	if err != nil {
 		return err
 	}
-	c.server.noteAnswer(c.peer, *grant, s.ID(), outcome, remember)
-	c.send(c.ctx, resolvedFrame(m.RequestID, s.ID(), outcome))
+	c.server.api.NoteAnswer(c.peer, *grant, s.ID(), outcome, remember)
+	c.send(c.ctx, api.ResolvedFrame(m.RequestID, s.ID(), outcome))
 	return nil
 }
 
@@ -287,7 +288,7 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 		return nil // the client will learn of the new epoch
 	}
 	if visible := s.Log().Marks().Visible; m.Seq > visible {
-		return invalid("ack of seq %d, but the session's last is %d: observe it again", m.Seq, visible)
+		return api.Invalid("ack of seq %d, but the session's last is %d: observe it again", m.Seq, visible)
 	}
 	if m.Visible {
 		c.server.manager.Reads().Move(c.grant.Load().Person(), m.SessionID, epoch, m.Seq)
@@ -311,7 +312,7 @@ func (c *SessionWSClient) declare(m *wire.Presence) error {
 		c.presence(m.SessionID, func(p *state.Presence) { p.Activity = activity })
 		return nil
 	}
-	return invalid("activity is not one of viewing, typing, away")
+	return api.Invalid("activity is not one of viewing, typing, away")
 }
 
 // presence changes this client's entry in the observers of a session it follows.

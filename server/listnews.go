@@ -45,7 +45,7 @@ func (c *SessionWSClient) sendList(told listNews) listNews {
 	read, readVersion := manager.Reads().Since(c.grant.Load().Person(), told.readVersion)
 	next.version, next.readVersion = version, readVersion
 	for _, info := range append(changed, c.lines(read, changed)...) {
-		if c.may(auth.Read, info.SessionID) && c.send(c.ctx, &wire.Session{Session: c.server.infoFor(*c.grant.Load(), info)}) != nil {
+		if c.may(auth.Read, info.SessionID) && c.send(c.ctx, &wire.Session{Session: c.server.api.InfoFor(*c.grant.Load(), info)}) != nil {
 			return next
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Server) watchClients() {
 	defer tick.Stop()
 	var upgrades upgradeGarbage
 	granted := s.registry.Changed()
-	s.meetAll()
+	s.api.MeetAll()
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -56,7 +56,7 @@ func (s *Server) watchClients() {
 		case now := <-tick.C:
 			if rung(granted) {
 				granted = s.registry.Changed()
-				s.meetAll()
+				s.api.MeetAll()
 			}
 			if upgrades.due(s.clients.everRun(), now) {
 				giveBack()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -52,13 +53,13 @@ func (p *places) leave(g auth.Grant) {
 }
 
 // noPlace refuses a client without a free place.
-func noPlace() *problem {
-	return &problem{code: wire.CodeBusy, message: "as many clients are connected as may be", retryAfter: retryLater}
+func noPlace() *api.Problem {
+	return &api.Problem{Code: wire.CodeBusy, Message: "as many clients are connected as may be", RetryAfter: api.RetryLater}
 }
 
 // tooManyRequests refuses a request of a credential that has used up its share.
-func tooManyRequests() *problem {
-	return &problem{code: wire.CodeBusy, message: "too many requests of this device or token are under way", retryAfter: retryLater}
+func tooManyRequests() *api.Problem {
+	return &api.Problem{Code: wire.CodeBusy, Message: "too many requests of this device or token are under way", RetryAfter: api.RetryLater}
 }
 
 // maxViewerFrame limits one message of a viewer, because all that a viewer may send

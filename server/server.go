@@ -1,8 +1,9 @@
-// Package server is the hub's network interface: the HTTP routes and the WebSocket
-// with which screens and scripts follow sessions.
+// Package server is the hub's network interface: the listeners, the WebSocket and
+// the event stream with which screens and scripts follow sessions, and the files of
+// the app. Package api has the HTTP routes.
 //
-// A request is first authorised by package auth. Requests to a session go directly
-// to package session. A follower for each client pulls the session's events from
+// A message is first authorised by package auth. Verbs of a session go directly to
+// package session. A follower for each client pulls the session's events from
 // its log. The server keeps nothing of a session that its log and its state do not
 // have.
 package server
@@ -15,17 +16,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gorilla/mux"
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/session"
 )
 
@@ -48,7 +47,7 @@ type Options struct {
 	// Files shows the files of workspaces; nil does so without git.
 	Files *workspace.Files
 	// Folders allows more folders for sessions; nil allows none.
-	Folders Folders
+	Folders api.Folders
 	// Logger takes messages for an operator; nil discards it.
 	Logger *slog.Logger
 	Timing Timing
@@ -83,28 +82,20 @@ type Server struct {
 	// Set at construction.
 	manager  *session.Manager
 	registry *auth.Registry
-	door     *auth.Door
-	audit    audit.Trail
-	notify   *notify.Notifier
-	files    *workspace.Files
-	folders  Folders
 	hubID    string
 	version  string
 	logger   *slog.Logger
 	timing   Timing
 	frames   *frameCache
 	clients  *clientSet
-	held     heldSet
 	large    chan struct{} // holds a value for each large message being decoded
-	previews previews
-	handler  http.Handler
-	started  time.Time
+	app      *static
+	api      *api.API
 
 	ctx      context.Context // ends when the server closes
 	cancel   context.CancelFunc
 	draining atomic.Bool
 	ignored  atomic.Int64 // messages of unknown types
-	refusals refusalBound
 }
 
 // New returns a server for a hub that is ready. It starts no goroutine.
@@ -118,16 +109,19 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, door: o.Door, audit: o.Audit, notify: o.Notify, files: o.Files, folders: o.Folders, hubID: o.HubID, version: o.Version,
+		manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
-		large: make(chan struct{}, largeAtOnce), previews: make(previews, 1), started: time.Now(), ctx: ctx, cancel: cancel,
+		large: make(chan struct{}, largeAtOnce), ctx: ctx, cancel: cancel,
 	}
-	app, err := newStatic(o.App, o.Page)
-	if err != nil {
+	var err error
+	if s.app, err = newStatic(o.App, o.Page, o.Timing.Request); err != nil {
 		cancel()
 		return nil, err
 	}
-	s.handler = s.route(app)
+	s.api = api.New(api.Parts{
+		Manager: o.Manager, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders,
+		HubID: o.HubID, Version: o.Version, Logger: o.Logger, Request: o.Timing.Request, Live: live{s},
+	})
 	return s, nil
 }
 
@@ -161,7 +155,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// ResponseWriter of a test may not support deadlines.
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.timing.Request))
 	}
-	s.handler.ServeHTTP(w, r)
+	s.api.ServeHTTP(w, r)
 }
 
 // SetLimits changes the limits while the server runs. Open connections stay open.
@@ -178,7 +172,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		MaxHeaderBytes:    32 << 10,
 		ConnState:         s.clients.connState,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
-		ConnContext:       withConn,
+		ConnContext:       api.WithConn,
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 	}
 	failed := make(chan error, len(listeners))
@@ -229,7 +223,7 @@ func (s *Server) watchGrants() {
 	for {
 		changed := s.registry.Changed()
 		s.clients.each(func(c *SessionWSClient) { c.regrant() })
-		s.held.regrant()
+		s.api.Regrant()
 		select {
 		case <-s.ctx.Done():
 			return
@@ -237,25 +231,4 @@ func (s *Server) watchGrants() {
 		case <-tick.C:
 		}
 	}
-}
-
-// route builds the handler: authorisation first, then the routes.
-func (s *Server) route(app *static) http.Handler {
-	router := mux.NewRouter()
-	// Escaped paths are matched: cleaning would answer a path traversal with a
-	// redirect to its target.
-	router.SkipClean(true)
-	router.UseEncodedPath()
-	for _, r := range append(routes(), openAPIRoute()) {
-		router.Handle(r.path, s.admit(r)).Methods(r.methods()...)
-	}
-	router.MatcherFunc(ofApp).Handler(s.admit(route{gate: auth.OwnHost, handle: app.serve}))
-	router.MethodNotAllowedHandler = s.admit(wrongMethod())
-	router.NotFoundHandler = s.admit(unknownRoute())
-	return headers(router)
-}
-
-// ofApp matches the addresses of the app and its files, which are all but the API.
-func ofApp(r *http.Request, _ *mux.RouteMatch) bool {
-	return r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/")
 }

@@ -13,7 +13,9 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -25,6 +27,8 @@ const smallFile = 1 << 10
 type static struct {
 	files map[string]*staticFile
 	page  *staticFile
+	// bound is the time that a client may take to read a file.
+	bound time.Duration
 }
 
 type staticFile struct {
@@ -36,8 +40,8 @@ type staticFile struct {
 	hashed bool
 }
 
-func newStatic(app fs.FS, page string) (*static, error) {
-	s := &static{files: make(map[string]*staticFile)}
+func newStatic(app fs.FS, page string, bound time.Duration) (*static, error) {
+	s := &static{files: make(map[string]*staticFile), bound: bound}
 	err := fs.WalkDir(app, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -122,28 +126,30 @@ var appPath = regexp.MustCompile(`^/(settings|s/[\w-]+(/(plain|play|review|files
 
 // serve returns a file of the app, its page for each of the app's addresses, or
 // 404, with which a browser gets the page too.
-func (s *static) serve(_ *Server, c *call) error {
-	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
-		return &problem{code: wire.CodeInvalid, message: "pages can only be read", status: http.StatusMethodNotAllowed}
+func (s *static) serve(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return &api.Problem{Code: wire.CodeInvalid, Message: "pages can only be read", Status: http.StatusMethodNotAllowed}
 	}
-	name := strings.TrimPrefix(c.r.URL.Path, "/")
+	// The ResponseWriter of a test may not support this; then there is no limit.
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.bound))
+	name := strings.TrimPrefix(r.URL.Path, "/")
 	if f := s.files[name]; f != nil {
-		f.serve(c, http.StatusOK)
+		f.serve(w, r, http.StatusOK)
 		return nil
 	}
-	if appPath.MatchString(c.r.URL.Path) {
-		s.page.serve(c, http.StatusOK)
+	if appPath.MatchString(r.URL.Path) {
+		s.page.serve(w, r, http.StatusOK)
 		return nil
 	}
-	if path.Ext(name) == "" && strings.Contains(c.r.Header.Get("Accept"), "text/html") {
-		s.page.serve(c, http.StatusNotFound)
+	if path.Ext(name) == "" && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.page.serve(w, r, http.StatusNotFound)
 		return nil
 	}
-	return notFound("that page")
+	return api.NotFound("that page")
 }
 
-func (f *staticFile) serve(c *call, status int) {
-	h := c.w.Header()
+func (f *staticFile) serve(w http.ResponseWriter, r *http.Request, status int) {
+	h := w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // cached, but always revalidated
@@ -151,7 +157,7 @@ func (f *staticFile) serve(c *call, status int) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	body, tag := f.plain, `"`+f.tag+`"`
-	if acceptsGzip(c.r) {
+	if acceptsGzip(r) {
 		if zipped := f.zipped(); zipped != nil {
 			body, tag = zipped, `"`+f.tag+`-gz"`
 			h.Set("Content-Encoding", "gzip")
@@ -160,16 +166,15 @@ func (f *staticFile) serve(c *call, status int) {
 	if status == http.StatusOK {
 		h.Set("ETag", tag)
 	}
-	if status == http.StatusOK && c.r.Header.Get("If-None-Match") == tag {
+	if status == http.StatusOK && r.Header.Get("If-None-Match") == tag {
 		h.Del("Content-Encoding")
-		c.w.WriteHeader(http.StatusNotModified)
+		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	c.boundAnswer()
 	h.Set("Content-Length", fmt.Sprint(len(body)))
-	c.w.WriteHeader(status)
-	if c.r.Method == http.MethodGet {
-		c.w.Write(body) // an error means that the client is gone
+	w.WriteHeader(status)
+	if r.Method == http.MethodGet {
+		w.Write(body) // an error means that the client is gone
 	}
 }
 

@@ -1,47 +1,30 @@
 package server
 
 import (
-	"net/url"
+	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/coder/websocket"
 
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
-	"github.com/abidehub/abide/session/event"
 )
-
-// socketRoute upgrades to a socket that follows no session yet.
-func socketRoute(s *Server, c *call) error { return s.upgrade(c, nil, place{}) }
-
-// sessionSocketRoute upgrades to a socket that follows one session at once, which
-// saves a waking client a round trip.
-func sessionSocketRoute(s *Server, c *call) error {
-	from, err := placeOf(c.r.URL.Query())
-	if err != nil {
-		return err
-	}
-	own, err := c.readable()
-	if err != nil {
-		return err
-	}
-	return s.upgrade(c, own, from)
-}
 
 // upgrade turns an admitted request into a socket. All refusals come before it:
 // after the upgrade a browser could not tell the reason.
-func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) error {
-	offered := strings.Join(c.r.Header.Values("Sec-WebSocket-Protocol"), ",")
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from api.Place) error {
+	offered := strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ",")
 	if offered != "" && !slices.ContainsFunc(strings.Split(offered, ","), func(p string) bool { return strings.TrimSpace(p) == wire.Subprotocol }) {
-		return invalid("this hub speaks the subprotocol %s", wire.Subprotocol)
+		return api.Invalid("this hub speaks the subprotocol %s", wire.Subprotocol)
 	}
-	if !s.clients.take(c.grant) {
+	if !s.clients.take(grant) {
 		return noPlace()
 	}
-	hijacked := &hijacker{ResponseWriter: c.w, bound: s.timing.Write}
-	conn, err := websocket.Accept(hijacked, c.r, &websocket.AcceptOptions{
+	hijacked := &hijacker{ResponseWriter: w, bound: s.timing.Write}
+	conn, err := websocket.Accept(hijacked, r, &websocket.AcceptOptions{
 		Subprotocols: []string{wire.Subprotocol},
 		// The library compares Origin with Host, which DNS rebinding passes.
 		// Package auth has already compared both with the hub's own names, exactly.
@@ -50,60 +33,17 @@ func (s *Server) upgrade(c *call, own *session.BackgroundSession, from place) er
 	})
 	if err != nil {
 		// The library has sent a response.
-		s.clients.leave(c.grant)
-		c.logger().Debug("upgrade failed", "err", err)
+		s.clients.leave(grant)
+		s.logger.Debug("upgrade failed", "err", err)
 		return nil
 	}
-	conn.SetReadLimit(maxFrame(c.grant))
+	conn.SetReadLimit(maxFrame(grant))
 	id := ""
 	if own != nil {
 		id = own.ID()
 	}
-	client := newClient(s, newSocket(conn, hijacked.taken), c.grant, id, c.r.RemoteAddr)
+	client := newClient(s, newSocket(conn, hijacked.taken), grant, id, r.RemoteAddr)
 	// Not in this goroutine, because net/http keeps a stack and buffers for it.
-	s.clients.run(c.grant, client, func() { client.run(own, from) })
+	s.clients.run(grant, client, func() { client.run(own, from) })
 	return nil
-}
-
-// placeOf returns the place to follow from, given in a URL.
-func placeOf(q url.Values) (place, error) {
-	after, err := seqOf(q, "after_seq")
-	if err != nil {
-		return place{}, err
-	}
-	tail, err := numberOf(q, "tail")
-	if err != nil {
-		return place{}, err
-	}
-	merge := false
-	if v := q.Get("merge"); v != "" {
-		if merge, err = strconv.ParseBool(v); err != nil {
-			return place{}, invalid("merge is neither true nor false")
-		}
-	}
-	return newPlace(after, q.Get("epoch"), tail, merge)
-}
-
-// seqOf returns a seq in a URL; nil if absent.
-func seqOf(q url.Values, name string) (*event.Seq, error) {
-	if !q.Has(name) {
-		return nil, nil
-	}
-	n, err := strconv.ParseInt(q.Get(name), 10, 64)
-	if err != nil {
-		return nil, invalid("%s is not a seq", name)
-	}
-	seq := event.Seq(n)
-	return &seq, nil
-}
-
-func numberOf(q url.Values, name string) (*int, error) {
-	if !q.Has(name) {
-		return nil, nil
-	}
-	n, err := strconv.Atoi(q.Get(name))
-	if err != nil {
-		return nil, invalid("%s is not a number", name)
-	}
-	return &n, nil
 }

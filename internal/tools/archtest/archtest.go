@@ -34,7 +34,8 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "observer", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/search", "session/state", "internal/auth"}, true},
+		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/wire", "session/event", "session/list", "session/state", "internal/auth"}, true},
+		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/search", "session/state", "internal/auth"}, true},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback"}, false},
 		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile"}, true},
 		"session/event":               {nil, false},
@@ -87,7 +88,7 @@ func reserved() map[string][]string {
 	return map[string][]string{
 		"github.com/coder/acp-go-sdk": {"session/acp", "internal/demoagent"},
 		"github.com/coder/websocket":  {"server", "internal/client"},
-		"github.com/gorilla/mux":      {"server"},
+		"github.com/gorilla/mux":      {"server/api"},
 	}
 }
 

@@ -1,0 +1,90 @@
+// Package api holds the hub's HTTP routes. Each row has its gate, its verb, its
+// bodies and its documentation; openapi.json is generated from the rows.
+//
+// A request is first authorised by package auth, then goes directly to package
+// session. Sockets, event streams and the files of the app belong to package server,
+// which the API asks for them.
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/workspace"
+	"github.com/abidehub/abide/session"
+)
+
+// Live is what the API needs of the server that it runs in: its clients and the app.
+type Live interface {
+	// Begin counts a request with a valid credential, until done is called. It may
+	// be called again. An error means that too many are under way.
+	Begin(r *http.Request, g auth.Grant) (done func(), err error)
+	// Upgrade turns a request into a socket. If own is not nil, the socket follows
+	// that session at once.
+	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from Place) error
+	// Stream sends a session's events until the client disconnects.
+	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from Place) error
+	// App responds with a file of the app.
+	App(w http.ResponseWriter, r *http.Request) error
+	// Clients counts open sockets and event streams. Ignored counts messages of
+	// unknown types.
+	Clients() int
+	Ignored() int64
+	// Draining reports whether the hub admits no new clients.
+	Draining() bool
+}
+
+// Parts are the parts of an API. None may be nil but Folders.
+type Parts struct {
+	Manager  *session.Manager
+	Registry *auth.Registry
+	Door     *auth.Door
+	Audit    audit.Trail
+	Notify   *notify.Notifier
+	Files    *workspace.Files
+	Folders  Folders
+	HubID    string
+	Version  string
+	Logger   *slog.Logger
+	// Request limits the time to read a request's body, and to write its response.
+	Request time.Duration
+	Live    Live
+}
+
+// API serves the routes. Create it with New.
+type API struct {
+	// Set at construction.
+	manager  *session.Manager
+	registry *auth.Registry
+	door     *auth.Door
+	audit    audit.Trail
+	notify   *notify.Notifier
+	files    *workspace.Files
+	folders  Folders
+	hubID    string
+	version  string
+	logger   *slog.Logger
+	request  time.Duration
+	live     Live
+	previews previews
+	started  time.Time
+	handler  http.Handler
+
+	refusals refusalBound
+	held     heldSet
+}
+
+// Folders allows folders for sessions. Its errors are those of package session.
+type Folders interface {
+	// Fit returns a folder with its links resolved, if it may be allowed.
+	Fit(folder string) (string, error)
+	// Shown is a path for people.
+	Shown(path string) string
+	// Allow writes a folder into the configuration, applies that and returns the
+	// folder with its links resolved.
+	Allow(folder string) (string, error)
+}

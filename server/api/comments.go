@@ -1,0 +1,102 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+func docComments() doc {
+	return doc{summary: "The review comments, oldest first. They are not events.", out: wire.CommentList{}, status: 200}
+}
+
+func docCommentAdd() doc {
+	return doc{
+		summary: "Comment on an event or a range of them. On the device before the answer. At most 1,000 a session.",
+		headers: []param{{"Idempotency-Key", "The comment's id: the same request again adds nothing.", ""}},
+		in:      wire.NewComment{}, out: wire.Comment{}, status: 201,
+	}
+}
+
+func docCommentChange() doc {
+	return doc{summary: "Change a comment's text, or settle it.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200}
+}
+
+func docCommentRemove() doc {
+	return doc{summary: "Remove a comment.", status: 204}
+}
+
+func commentsRoute(s *API, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	list, version, err := own.Comments()
+	if err != nil {
+		return err
+	}
+	answer := wire.CommentList{Version: version, Comments: make([]wire.Comment, len(list))}
+	for i, comment := range list {
+		answer.Comments[i] = wire.Comment(comment)
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func commentAddRoute(s *API, c *call) error {
+	var in wire.NewComment
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	id, err := c.promptID("")
+	if err != nil {
+		return err
+	}
+	by := c.grant.By()
+	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, wire.Comment(made))
+}
+
+func commentChangeRoute(s *API, c *call) error {
+	var in wire.CommentPatch
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, id, err := c.comment()
+	if err != nil {
+		return err
+	}
+	changed, err := own.EditComment(id, session.CommentPatch{Text: in.Text, Resolved: in.Resolved})
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.Comment(changed))
+}
+
+func commentRemoveRoute(s *API, c *call) error {
+	own, id, err := c.comment()
+	if err != nil {
+		return err
+	}
+	if err := own.RemoveComment(id); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// comment returns the session and the comment id in the path.
+func (c *call) comment() (*session.BackgroundSession, string, error) {
+	id, err := c.param("comment")
+	if err != nil {
+		return nil, "", err
+	}
+	own, err := c.session()
+	return own, id, err
+}

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// eventsRoute returns one page of events, or a stream of events.
+func eventsRoute(s *API, c *call) error {
+	own, err := c.readable()
+	if err != nil {
+		return err
+	}
+	q := c.r.URL.Query()
+	if wantsStream(c.r) {
+		from, err := streamPlace(c.r)
+		if err != nil {
+			return err
+		}
+		c.over() // a stream does not count as a running request: it has its own limit
+		return s.live.Stream(c.w, c.r, c.grant, own, from)
+	}
+	after, err := seqOf(q, "after_seq")
+	if err != nil {
+		return err
+	}
+	before, err := seqOf(q, "before_seq")
+	if err != nil {
+		return err
+	}
+	limit, err := numberOf(q, "limit")
+	if err != nil {
+		return err
+	}
+	most := wire.DefaultPage
+	if limit != nil {
+		if most = *limit; most == 0 {
+			return Invalid("limit is not between 1 and %d", wire.MaxPage)
+		}
+	}
+	log := SpanOf(own)
+	if after == nil && before == nil {
+		next := log.Max + 1
+		before = &next // the newest page
+	}
+	loaded, page, err := log.Load(c.r.Context(), after, before, q.Get("epoch"), most)
+	if err != nil {
+		return err
+	}
+	body, err := EncodeLoaded(loaded, page, q.Get("merge") == "true")
+	if err != nil {
+		return err
+	}
+	return c.replyRaw(http.StatusOK, body)
+}
+
+func wantsStream(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// streamPlace returns where a stream begins: after the last event of a reconnecting
+// browser, at the place in the URL, or at the beginning.
+func streamPlace(r *http.Request) (Place, error) {
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		q := r.URL.Query()
+		after, err := seqOf(q, "after_seq")
+		if err != nil {
+			return Place{}, err
+		}
+		if after == nil {
+			after = new(event.Seq)
+		}
+		return NewPlace(after, q.Get("epoch"), nil, false)
+	}
+	epoch, text, ok := strings.Cut(last, ":")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil {
+		return Place{}, Invalid("Last-Event-ID is not epoch:seq")
+	}
+	seq := event.Seq(n)
+	return NewPlace(&seq, epoch, nil, false)
+}

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+func docFork() doc {
+	return doc{
+		summary: "Make a new session that begins with an account of this one up to an event. It takes a credential that may make sessions.",
+		headers: []param{{"Idempotency-Key", "Makes a resend harmless.", ""}},
+		in:      wire.NewFork{}, out: wire.SessionInfo{}, status: 201,
+	}
+}
+
+func forkRoute(s *API, c *call) error {
+	if !c.grant.May(auth.Manage, "") {
+		return Forbidden()
+	}
+	var in wire.NewFork
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	made, err := s.manager.Fork(c.r.Context(), c.id(), session.ForkRequest{
+		Seq: in.Seq, Workspace: in.Workspace, Worktree: in.Worktree, Agent: in.Agent, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+	})
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
+	return c.reply(http.StatusCreated, s.InfoFor(c.grant, made.Info()))
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/internal/auth"
+)
+
+// held is an admitted request while it runs. It lasts as long as its grant: when that
+// ends, its context ends, its body can no longer be read, and its answer is a refusal
+// in the place of what the handler answers. An answer that has begun is cut.
+type held struct {
+	registry *auth.Registry
+	grant    auth.Grant
+	may      func(auth.Grant) bool // what the route requires of the grant
+	conn     net.Conn              // nil if the request did not come over a connection of Serve
+	control  *http.ResponseController
+	cancel   context.CancelCauseFunc
+
+	mu    sync.Mutex
+	begun bool  // the header of the answer was sent
+	done  bool  // the handler has returned, or ended the grant itself
+	over  error // why the request may not go on
+}
+
+// check asks the registry whether the grant is still good.
+func (h *held) check() error {
+	h.mu.Lock()
+	over, done := h.over, h.done
+	h.mu.Unlock()
+	if over != nil || done {
+		return over
+	}
+	now, err := h.registry.Grant(h.grant.Kind, h.grant.ID)
+	switch {
+	case err != nil:
+		err = &auth.Refusal{
+			Status: http.StatusUnauthorized, Ended: h.grant.Kind == auth.KindDevice,
+			Message: "this access ended while the request was under way: nothing was answered",
+		}
+	case !h.may(now):
+		err = Forbidden()
+	default:
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.done {
+		return nil
+	}
+	if h.over == nil {
+		h.over = err
+		h.cancel(err)
+	}
+	return h.over
+}
+
+// end ends a request whose grant has ended. An answer that has begun is cut, with what
+// the kernel holds for a slow reader; a body that is waited for is not any more.
+func (h *held) end() {
+	if h.check() == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.done {
+		return // the connection may have another request by now
+	}
+	if !h.begun {
+		_ = h.control.SetReadDeadline(time.Now()) // not of a test's ResponseWriter
+		return
+	}
+	if tcp, ok := h.conn.(interface{ SetLinger(int) error }); ok {
+		_ = tcp.SetLinger(0) // a closed connection has nothing to drop
+	}
+	if h.conn != nil {
+		_ = h.conn.Close()
+	}
+}
+
+// release lets the request go on without its grant, which it has ended itself, or
+// because its handler has returned.
+func (h *held) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.done = true
+}
+
+// heldBody is the body of a held request. Its end is an error if the grant has ended by
+// then, so a handler does not act on it.
+type heldBody struct {
+	io.ReadCloser
+	held *held
+}
+
+func (b heldBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if over := b.held.check(); over != nil {
+		return n, over
+	}
+	return n, err
+}
+
+// heldWriter is the answer to a held request.
+type heldWriter struct {
+	http.ResponseWriter
+	held    *held
+	request *http.Request
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (w *heldWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *heldWriter) WriteHeader(status int) {
+	if w.admit() == nil {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *heldWriter) Write(p []byte) (int, error) {
+	if err := w.admit(); err != nil {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// admit begins the answer, or refuses instead of it.
+func (w *heldWriter) admit() error {
+	over := w.held.check()
+	w.held.mu.Lock()
+	begun := w.held.begun
+	w.held.begun = true
+	w.held.mu.Unlock()
+	if over == nil || begun {
+		return over
+	}
+	header := w.Header()
+	clear(header)
+	setHeaders(header, w.request)
+	p, _ := Explain(over, "")
+	p.write(w.ResponseWriter)
+	return over
+}
+
+// heldSet holds the running requests.
+type heldSet struct {
+	mu   sync.Mutex
+	open map[*held]struct{}
+}
+
+func (s *heldSet) add(h *held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = make(map[*held]struct{})
+	}
+	s.open[h] = struct{}{}
+}
+
+func (s *heldSet) remove(h *held) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, h)
+}
+
+// ownEnd is how long a stream whose grant has expired may take to end by itself.
+const ownEnd = time.Second
+
+// regrant ends the requests whose grant is no longer in the registry.
+func (s *heldSet) regrant() {
+	s.mu.Lock()
+	list := make([]*held, 0, len(s.open))
+	for h := range s.open {
+		list = append(list, h)
+	}
+	s.mu.Unlock()
+	for _, h := range list {
+		end := h.grant.ExpiresAt
+		if over := time.Since(end); !end.IsZero() && over >= 0 && over < ownEnd {
+			continue // a stream ends with a message unless its client reads too slowly
+		}
+		h.end()
+	}
+}
+
+type connKey struct{}
+
+// WithConn is the ConnContext of an http.Server. It lets a handler find the connection of its request.
+func WithConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
+}
+
+// ConnOf returns the connection of a request; nil if it did not come over Serve.
+func ConnOf(r *http.Request) net.Conn {
+	conn, _ := r.Context().Value(connKey{}).(net.Conn)
+	return conn
+}

@@ -1,0 +1,191 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
+	"rsc.io/qr"
+)
+
+// pairingRoute creates a pairing link for a paired browser of the owner. A token
+// gets none, because the device would outlive the token.
+func pairingRoute(s *API, c *call) error {
+	var in wire.NewPairing
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if c.grant.Kind != auth.KindDevice {
+		return Forbidden()
+	}
+	code, err := s.registry.MintPairingCode()
+	if err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.PairingLink})
+	address, loopback := s.door.Address(c.r.Host)
+	answer := wire.PairingLink{
+		URL: address + "/#pair=" + code, Loopback: loopback,
+		ExpiresAt: time.Now().Add(auth.PairingLife).UTC(), ExpiresIn: int(auth.PairingLife.Seconds()),
+	}
+	if answer.QR, err = qrRows(answer.URL); err != nil {
+		return fmt.Errorf("drawing a pairing link: %w", err)
+	}
+	return c.reply(http.StatusCreated, answer)
+}
+
+func qrRows(text string) ([]string, error) {
+	code, err := qr.Encode(text, qr.L)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]string, code.Size)
+	for y := range rows {
+		row := make([]byte, code.Size)
+		for x := range row {
+			row[x] = '0'
+			if code.Black(x, y) {
+				row[x] = '1'
+			}
+		}
+		rows[y] = string(row)
+	}
+	return rows, nil
+}
+
+func pairRoute(s *API, c *call) error {
+	var in wire.Pair
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	cookie, grant, err := s.door.Pair(c.r.Context(), c.r, in.Code, in.Device, in.PageKey)
+	if err != nil {
+		s.noteRefusal(c.r, err)
+		return err
+	}
+	s.note(c.r.RemoteAddr, grant, audit.Record{Verb: audit.DevicePaired, Detail: grantDetail(grant)})
+	s.manager.Reads().Came(grant.Person())
+	s.logger.Info("device paired", "device", grant.ID, "name", grant.Name)
+	http.SetCookie(c.w, cookie)
+	token, until := s.door.PageToken(c.r, grant)
+	return c.reply(http.StatusOK, wire.Paired{Device: deviceOf(grant, grant), Page: wire.PageToken{Token: token, ExpiresAt: until}})
+}
+
+// pageRoute gives the page of a paired device its page token.
+func pageRoute(s *API, c *call) error {
+	var in wire.PageProof
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	token, until, err := s.door.Prove(c.r.Context(), c.r, in.Challenge, in.Signature)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.PageToken{Token: token, ExpiresAt: until})
+}
+
+func devicesRoute(s *API, c *call) error {
+	answer := wire.Devices{Devices: []wire.Device{}}
+	for _, g := range s.registry.Grants() {
+		answer.Devices = append(answer.Devices, deviceOf(g, c.grant))
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func renameRoute(s *API, c *call) error {
+	id, err := c.param("device")
+	if err != nil {
+		return err
+	}
+	var in wire.DevicePatch
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	grant, err := s.registry.Rename(id, in.Name)
+	if err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.AccessRenamed, Detail: grantDetail(grant)})
+	s.logger.Info("device renamed", "device", id, "name", grant.Name, "actor", c.grant.Actor())
+	return c.reply(http.StatusOK, deviceOf(grant, c.grant))
+}
+
+func seenRoute(s *API, c *call) error {
+	var in wire.SeenDevices
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if err := s.registry.Seen(in.Until); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// meet notes of a new token of the command line whether an agent has a turn. It is
+// called before the token's first request is served, which may begin a turn, and for
+// tokens that were not presented yet within a second.
+func (s *API) meet(g auth.Grant) {
+	if g.Met || g.Holder == "" {
+		return
+	}
+	running, err := s.manager.List(list.Options{Status: string(state.StatusRunning), Limit: 1})
+	if err == nil {
+		err = s.registry.Meet(g.ID, len(running.Sessions) > 0)
+	}
+	if err != nil {
+		s.logger.Error("a new token was not noted", "credential", g.ID, "err", err)
+	}
+}
+
+// MeetAll meets the new tokens of the command line.
+func (s *API) MeetAll() {
+	for _, g := range s.registry.Grants() {
+		s.meet(g)
+	}
+}
+
+func revokeRoute(s *API, c *call) error {
+	id, err := c.param("device")
+	if err != nil {
+		return err
+	}
+	if id == c.grant.ID {
+		c.held.release() // it is told the outcome
+	}
+	if err := s.registry.Revoke(id); err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.AccessRevoked, Detail: id})
+	s.logger.Info("access revoked", "device", id, "actor", c.grant.Actor())
+	if id == c.grant.ID && c.grant.Kind == auth.KindDevice {
+		http.SetCookie(c.w, s.door.SignOut(c.r))
+		forgetCached(c.w.Header())
+	}
+	return c.done()
+}
+
+func deviceOf(g, current auth.Grant) wire.Device {
+	return wire.Device{
+		ID: g.ID, Kind: string(g.Kind), Name: g.Name, Scope: string(g.Scope), SessionID: g.SessionID,
+		CreatedAt: g.CreatedAt.UTC(), LastUsed: timeOrNil(g.LastUsed), ExpiresAt: timeOrNil(g.ExpiresAt), AskedBy: g.AskedBy,
+		Current: g.ID == current.ID,
+	}
+}
+
+// grantDetail names a credential in the audit trail.
+func grantDetail(g auth.Grant) string {
+	return fmt.Sprintf("%s %s %q, %s", g.Kind, g.ID, g.Name, g.Scope)
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

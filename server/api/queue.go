@@ -1,0 +1,85 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+func queueRoute(s *API, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	answer := wire.Queue{Queue: []wire.QueueItem{}}
+	for _, item := range own.Queue() {
+		answer.Queue = append(answer.Queue, ItemOf(item))
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func queueAddRoute(s *API, c *call) error { return askAgent(c, session.WhenQueue) }
+
+func queueClearRoute(s *API, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := own.QueueClear(c.r.Context()); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+func queueItemRoute(s *API, c *call) error {
+	own, id, err := c.queued()
+	if err != nil {
+		return err
+	}
+	for _, item := range own.Queue() {
+		if item.PromptID == id {
+			return c.reply(http.StatusOK, ItemOf(item))
+		}
+	}
+	return &Problem{Code: wire.CodeNotFound, Message: "that prompt does not wait"}
+}
+
+func queuePatchRoute(s *API, c *call) error {
+	var in wire.QueuePatch
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, id, err := c.queued()
+	if err != nil {
+		return err
+	}
+	err = own.QueueRevise(c.r.Context(), id, session.QueueRevision{
+		Text: in.Text, Position: in.Position, Reschedule: in.ScheduledAt.Present, ScheduledAt: in.ScheduledAt.Time,
+	})
+	if err != nil {
+		return err
+	}
+	return queueRoute(s, c)
+}
+
+func queueRemoveRoute(s *API, c *call) error {
+	own, id, err := c.queued()
+	if err != nil {
+		return err
+	}
+	if err := own.QueueRemove(c.r.Context(), id); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// queued returns the session and the id of the waiting prompt in the path.
+func (c *call) queued() (*session.BackgroundSession, string, error) {
+	id, err := c.param("prompt")
+	if err != nil {
+		return nil, "", err
+	}
+	own, err := c.session()
+	return own, id, err
+}

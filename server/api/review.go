@@ -1,0 +1,23 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/server/wire"
+)
+
+func docOverview() doc {
+	return doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: wire.Overview{}, status: 200}
+}
+
+func overviewRoute(s *API, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	overview, err := own.Overview(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, overview)
+}

@@ -1,0 +1,51 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/internal/auth"
+)
+
+// route is one HTTP route: its gate, its verb and its handler. Authorisation and
+// documentation are derived from it.
+type route struct {
+	method, path string
+	gate         auth.Gate
+	// verb is the verb that the credential must have, for the session in the path
+	// if there is one. It is used only with gate Credential.
+	verb auth.Verb
+	// filtered routes check the grant themselves, for each object they return.
+	filtered bool
+	handle   func(*API, *call) error
+	doc      doc
+}
+
+func (r route) methods() []string {
+	if r.method == http.MethodGet {
+		return []string{http.MethodGet, http.MethodHead}
+	}
+	return []string{r.method}
+}
+
+// doc is a route's documentation for openapi.json, besides its path and its gate.
+type doc struct {
+	summary string
+	query   []param
+	// headers the request may carry.
+	headers []param
+	// in and out are zero values of the bodies; nil means none.
+	in, out any
+	// raw says that the body is bytes, which the handler reads as they come.
+	raw bool
+	// status is the status of success.
+	status int
+	// stream is the media type of an alternative response.
+	stream string
+}
+
+// param is a parameter of a route.
+type param struct {
+	name, about string
+	// value is a zero value of its type.
+	value any
+}

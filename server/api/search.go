@@ -1,0 +1,57 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+)
+
+const (
+	defaultHits = 20
+	maxHits     = 100
+)
+
+func docSearch() doc {
+	return doc{
+		summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
+		out:     wire.FoundPage{}, status: 200,
+		query: []param{
+			{"q", "plain text, at most 256 bytes, whatever its case", ""},
+			{"limit", "from 1 to 100; 20 when absent", 0},
+			{"cursor", "next_cursor of the call before", ""},
+		},
+	}
+}
+
+func searchRoute(s *API, c *call) error {
+	q := c.r.URL.Query()
+	limit, err := numberOf(q, "limit")
+	if err != nil {
+		return err
+	}
+	request := session.SearchRequest{Text: q.Get("q"), Only: c.grant.SessionID, Limit: defaultHits, Cursor: q.Get("cursor")}
+	if limit != nil {
+		if *limit < 1 || *limit > maxHits {
+			return Invalid("limit is not between 1 and %d", maxHits)
+		}
+		request.Limit = *limit
+	}
+	if !c.grant.May(auth.Read, request.Only) {
+		return Forbidden()
+	}
+	page, err := s.manager.Search(c.r.Context(), request)
+	if err != nil {
+		return err
+	}
+	hits := make([]wire.Hit, len(page.Hits))
+	for i, hit := range page.Hits {
+		hits[i] = wire.Hit(hit)
+	}
+	return c.reply(http.StatusOK, wire.FoundPage{
+		Hits: hits, NextCursor: page.NextCursor, Searched: page.Bytes,
+		Skipped:  page.Skipped,
+		Sessions: page.Sessions, SessionsLeft: page.Left, Done: page.NextCursor == "",
+	})
+}

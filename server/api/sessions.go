@@ -1,0 +1,189 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
+)
+
+const (
+	defaultSessions = 30
+	maxSessions     = 200
+)
+
+func listRoute(s *API, c *call) error {
+	q := c.r.URL.Query()
+	limit, err := numberOf(q, "limit")
+	if err != nil {
+		return err
+	}
+	options := list.Options{
+		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
+		Limit: defaultSessions, Cursor: q.Get("cursor"),
+	}
+	if limit != nil {
+		if *limit < 1 || *limit > maxSessions {
+			return Invalid("limit is not between 1 and %d", maxSessions)
+		}
+		options.Limit = *limit
+	}
+	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
+	if only := c.grant.SessionID; only != "" {
+		// A credential for one session gets a list of that session.
+		info, err := s.manager.Info(c.r.Context(), only)
+		if err == nil && c.grant.May(auth.Read, only) {
+			answer.Sessions = append(answer.Sessions, s.InfoFor(c.grant, info))
+		}
+		return c.reply(http.StatusOK, answer)
+	}
+	page, err := s.manager.List(options)
+	if err != nil {
+		return err
+	}
+	for _, info := range page.Sessions {
+		answer.Sessions = append(answer.Sessions, s.InfoFor(c.grant, info))
+	}
+	answer.NextCursor = page.NextCursor
+	return c.reply(http.StatusOK, answer)
+}
+
+func createRoute(s *API, c *call) error {
+	var in wire.NewSession
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	if in.Recorder {
+		return s.createRecording(c, in)
+	}
+	if in.Prompt != "" && strings.TrimSpace(in.Prompt) == "" {
+		return Invalid("the prompt is empty: leave it out, or say something")
+	}
+	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
+		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
+		Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+	})
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
+	return c.reply(http.StatusCreated, s.InfoFor(c.grant, made.Info()))
+}
+
+// promptID returns the id of the prompt in a request: the body's, else the
+// Idempotency-Key, else a new one, with which a repeated request is another prompt.
+// Two different ids are an error, because a repeated request could use either.
+func (c *call) promptID(inBody string) (string, error) {
+	key := c.r.Header.Get("Idempotency-Key")
+	switch {
+	case inBody != "" && key != "" && key != inBody:
+		return "", Invalid("prompt_id is %q and Idempotency-Key is %q: send one of them, or the same in both", inBody, key)
+	case inBody != "":
+		return inBody, nil
+	case key != "":
+		return key, nil
+	}
+	id := make([]byte, 16)
+	rand.Read(id)
+	return hex.EncodeToString(id), nil
+}
+
+func sessionRoute(s *API, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, s.InfoFor(c.grant, own.Info()))
+}
+
+// reopenRoute responds with the session once it accepts events again.
+func reopenRoute(s *API, c *call) error {
+	id := mux.Vars(c.r)["id"]
+	if err := s.manager.Reopen(c.r.Context(), id); err != nil {
+		if errors.Is(err, state.ErrNotFound) {
+			return NotFound("session " + id)
+		}
+		return err
+	}
+	return sessionRoute(s, c)
+}
+
+func endRoute(s *API, c *call) error {
+	var in wire.EndSession
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := own.End(c.r.Context(), in.Reason, c.grant.By()); err != nil {
+		return err
+	}
+	return sessionRoute(s, c)
+}
+
+func updateRoute(s *API, c *call) error {
+	var in wire.SessionPatch
+	if err := c.read(&in); err != nil {
+		return err
+	}
+	id := mux.Vars(c.r)["id"]
+	if err := s.manager.Update(c.r.Context(), id, session.Patch{Name: in.Name, Pinned: in.Pinned, Archived: in.Archived}); err != nil {
+		return err
+	}
+	return sessionRoute(s, c)
+}
+
+func deleteRoute(s *API, c *call) error {
+	if err := s.manager.Delete(c.r.Context(), c.id()); err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.SessionDeleted, SessionID: c.id()})
+	return c.done()
+}
+
+func agentsRoute(s *API, c *call) error {
+	settings := s.manager.Settings()
+	answer := wire.Agents{
+		Agents: []wire.AgentChoice{}, Workspaces: append([]string{}, settings.Workspaces...), DefaultWorkspace: settings.DefaultWorkspace,
+	}
+	if len(answer.Workspaces) == 0 && settings.DefaultWorkspace != "" {
+		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
+	}
+	for _, a := range settings.Agents {
+		answer.Agents = append(answer.Agents, wire.AgentChoice{Name: a.Name, Description: a.Description})
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+// InfoFor returns one line of the session list for the holder of a grant.
+func (s *API) InfoFor(g auth.Grant, i list.Info) wire.SessionInfo {
+	line := wire.SessionInfo{
+		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
+		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
+		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
+		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, LastLine: i.LastLine,
+	}
+	if f := i.ForkedFrom; f != nil {
+		line.ForkedFrom = &wire.Forked{SessionID: f.SessionID, Seq: f.Seq}
+	}
+	for _, f := range i.Forks {
+		line.Forks = append(line.Forks, wire.Forked{SessionID: f.SessionID, Seq: f.Seq})
+	}
+	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
+		line.ReadSeq = &seq
+	}
+	return line
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// socketRoute upgrades to a socket that follows no session yet.
+func socketRoute(s *API, c *call) error { return s.live.Upgrade(c.w, c.r, c.grant, nil, Place{}) }
+
+// sessionSocketRoute upgrades to a socket that follows one session at once, which
+// saves a waking client a round trip.
+func sessionSocketRoute(s *API, c *call) error {
+	from, err := placeOf(c.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	own, err := c.readable()
+	if err != nil {
+		return err
+	}
+	return s.live.Upgrade(c.w, c.r, c.grant, own, from)
+}
+
+// placeOf returns the place to follow from, given in a URL.
+func placeOf(q url.Values) (Place, error) {
+	after, err := seqOf(q, "after_seq")
+	if err != nil {
+		return Place{}, err
+	}
+	tail, err := numberOf(q, "tail")
+	if err != nil {
+		return Place{}, err
+	}
+	merge := false
+	if v := q.Get("merge"); v != "" {
+		if merge, err = strconv.ParseBool(v); err != nil {
+			return Place{}, Invalid("merge is neither true nor false")
+		}
+	}
+	return NewPlace(after, q.Get("epoch"), tail, merge)
+}
+
+// seqOf returns a seq in a URL; nil if absent.
+func seqOf(q url.Values, name string) (*event.Seq, error) {
+	if !q.Has(name) {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(q.Get(name), 10, 64)
+	if err != nil {
+		return nil, Invalid("%s is not a seq", name)
+	}
+	seq := event.Seq(n)
+	return &seq, nil
+}
+
+func numberOf(q url.Values, name string) (*int, error) {
+	if !q.Has(name) {
+		return nil, nil
+	}
+	n, err := strconv.Atoi(q.Get(name))
+	if err != nil {
+		return nil, Invalid("%s is not a number", name)
+	}
+	return &n, nil
+}

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/session"
+)
+
+// live is the server as its API sees it.
+type live struct{ *Server }
+
+var _ api.Live = live{}
+
+func (l live) Begin(r *http.Request, g auth.Grant) (done func(), err error) {
+	l.clients.know(api.ConnOf(r))
+	if !l.clients.begin(g) {
+		return nil, tooManyRequests()
+	}
+	return sync.OnceFunc(func() { l.clients.done(g) }), nil
+}
+
+func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from api.Place) error {
+	return l.upgrade(w, r, g, own, from)
+}
+
+func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from api.Place) error {
+	return l.stream(w, r, g, own, from)
+}
+
+func (l live) App(w http.ResponseWriter, r *http.Request) error { return l.app.serve(w, r) }
+
+func (l live) Clients() int { return l.clients.count() }
+
+func (l live) Ignored() int64 { return l.ignored.Load() }
+
+func (l live) Draining() bool { return l.draining.Load() }
