@@ -1,12 +1,12 @@
-// A new device is shown on each open page of the owner, with a button that removes it.
+// New access is one line at the end of the list, once for all devices of the owner.
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone } from './rig/browser.ts'
+import { barriers } from './rig/axe.ts'
 import { Device } from './rig/device.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
-import { until } from './rig/until.ts'
 import { tap } from './rig/touch.ts'
 
 describe('a new grant', () => {
@@ -22,9 +22,8 @@ describe('a new grant', () => {
     session = await hub.newSession('Work')
     mobile = await Device.pair(hub, { told: true })
     laptop = await Device.pair(hub, { told: true })
-    pocket = await mobile.watch(session, phone)
-    desk = await laptop.open('/', { width: 1440, height: 900 })
-    await desk.page.locator('html[data-link=open]').waitFor()
+    pocket = await mobile.open('/', phone)
+    desk = await laptop.watch(session, { width: 1440, height: 900 })
   })
   afterAll(async () => {
     await mobile.stop()
@@ -32,91 +31,103 @@ describe('a new grant', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  const token = (...more: string[]) =>
-    execFileSync(binaries.abide, ['token', '--data', hub.data, ...more], { encoding: 'utf8' }).trim()
-  const line = (screen: Screen, name: string) =>
-    screen.page
-      .getByRole('complementary', { name: 'New access' })
-      .locator('[data-grant]')
-      .filter({ hasText: name })
-  const status = async (secret: string) =>
-    (await fetch(`${hub.origin}/api/health`, { headers: { authorization: `Bearer ${secret}` } })).status
+  const env = { ...process.env, HOME: '/nonexistent' }
+  const run = (...args: string[]) =>
+    execFileSync(binaries.abide, [...args, '--data', hub.data], { encoding: 'utf8', env }).trim()
+  const line = (screen: Screen) => screen.page.getByRole('complementary', { name: 'New access' })
 
-  test('is shown on every open page, and removed by a tap', async () => {
-    await line(pocket, 'Browser').waitFor()
-    expect(await line(desk, 'Browser').count(), 'what was there before a browser is not new to it').toBe(0)
-    const secret = token('--name', 'night job', '--scope', 'viewer', '--session', session)
-    await line(desk, 'night job').waitFor()
-    await line(pocket, 'night job').waitFor()
-    expect(await line(desk, 'night job').innerText()).toMatch(
-      /New token night job, at .*: read-only in Work/s,
-    )
-    expect(await status(secret)).toBe(200)
+  const clean = async (screen: Screen) => expect(await barriers(screen.page)).toEqual([])
 
-    const revoke = line(pocket, 'night job').getByRole('button')
-    expect((await revoke.boundingBox())!.height).toBeGreaterThanOrEqual(36)
-    await tap(revoke)
-    await line(desk, 'night job').waitFor({ state: 'detached' })
-    await line(pocket, 'night job').waitFor({ state: 'detached' })
-    expect(await status(secret)).toBe(401)
+  test('is one line of 44 px that covers and moves nothing', async () => {
+    await line(pocket).getByText('New device signed in').waitFor()
+    expect(await line(desk).count(), 'what was there before a browser is not new to it').toBe(0)
+    await desk.page.evaluate(() => {
+      const moved: number[] = []
+      Object.assign(window, { moved })
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) moved.push((entry as unknown as { value: number }).value)
+      }).observe({ type: 'layout-shift' })
+    })
+    run('token', '--name', 'night job', '--scope', 'viewer', '--session', session)
+    await line(desk)
+      .getByText(/^night job · [0-9a-f]{4} \(read-only in Work\)$/)
+      .waitFor()
+    await line(pocket).getByText('2 new devices signed in').waitFor()
+    expect(await desk.page.evaluate(() => (window as unknown as { moved: number[] }).moved)).toEqual([])
+    for (const screen of [pocket, desk]) {
+      const box = (await line(screen).boundingBox())!
+      expect(box.height).toBeLessThanOrEqual(45)
+      for (const theme of ['dark', 'light'] as const) {
+        await screen.page.emulateMedia({ colorScheme: theme })
+        await shot(screen, `granted-${screen === pocket ? 390 : 1440}-${theme}`)
+      }
+      const covered = await line(screen).evaluate((notice) => {
+        const { top, left, right } = notice.getBoundingClientRect()
+        return [...document.querySelectorAll('[data-row], a, button, h1')]
+          .filter((e) => !notice.contains(e) && !e.matches('.skip') && !e.closest('.scroll'))
+          .map((e) => ({ name: e.ariaLabel ?? e.textContent.trim(), box: e.getBoundingClientRect() }))
+          .filter(({ box }) => box.height > 0 && box.bottom > top && box.left < right && box.right > left)
+          .map(({ name }) => name)
+      })
+      expect(covered).toEqual([])
+      await clean(screen)
+    }
+    for (const button of await line(pocket).getByRole('button').all()) {
+      expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(44)
+    }
     expect(
       await pocket.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       'nothing is wider than the phone',
     ).toBe(true)
   })
 
-  test('covers no row and no control', async () => {
-    await pocket.go('/')
-    await pocket.page.locator('[data-row]').waitFor()
-    const night = token('--name', 'night shift')
-    await line(desk, 'night shift').waitFor()
-    for (const screen of [pocket, desk]) {
-      await shot(screen, `granted-${screen === pocket ? 390 : 1440}`)
-      const covered = await line(screen, screen === pocket ? 'Browser' : 'night shift').evaluate((grant) => {
-        const notice = grant.closest('aside')!
-        const low = notice.getBoundingClientRect().bottom
-        return [...document.querySelectorAll('[data-row], a, button, h1')]
-          .filter((e) => !notice.contains(e) && !e.matches('.skip'))
-          .map((e) => ({ name: e.ariaLabel ?? e.textContent.trim(), box: e.getBoundingClientRect() }))
-          .filter(({ box }) => box.height > 0 && box.top < low)
-          .map(({ name }) => name)
-      })
-      expect(covered).toEqual([])
-    }
-    await pocket.go(`/s/${session}`)
-    await tap(line(pocket, 'night shift').getByRole('button'))
-    await line(desk, 'night shift').waitFor({ state: 'detached' })
-    expect(await status(night)).toBe(401)
-  })
-
-  test('is removed by keys, and the focus moves to the next button', async () => {
-    const first = token('--name', 'first')
-    const second = token('--name', 'second')
-    await line(desk, 'second').waitFor()
-    await desk.page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
-    await until('the first button by Tab', async () => {
-      await desk.page.keyboard.press('Tab')
-      return desk.page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Revoke: first')
-    })
-    await desk.page.keyboard.press('Enter')
-    await line(desk, 'first').waitFor({ state: 'detached' })
-    await until('the other button', () =>
-      desk.page.evaluate(() => document.activeElement?.getAttribute('aria-label') === 'Revoke: second'),
-    )
-    expect(await status(first)).toBe(401)
-    expect(await status(second)).toBe(200)
-  })
-
-  test('stays dismissed in this browser, and the next one is shown', async () => {
-    await desk.page.keyboard.press('Tab')
-    await desk.page.keyboard.press('Enter')
-    await line(desk, 'second').waitFor({ state: 'detached' })
-    await line(pocket, 'second').waitFor()
+  test('is gone on every device when it was seen on one, also after a reload', async () => {
+    await tap(line(pocket).getByRole('button', { name: 'Dismiss' }))
+    await line(pocket).waitFor({ state: 'detached' })
+    await line(desk).waitFor({ state: 'detached' })
+    run('token', '--name', 'third')
+    await line(desk)
+      .getByText(/^third · /)
+      .waitFor()
+    await line(pocket)
+      .getByText(/^third · /)
+      .waitFor()
     await desk.page.reload()
-    await desk.page.locator('html[data-link=open]').waitFor()
-    token('--name', 'third')
-    await line(desk, 'third').waitFor()
-    expect(await line(desk, 'second').count()).toBe(0)
+    await line(desk)
+      .getByText(/^third · /)
+      .waitFor()
+  })
+
+  test('is not the command line of the hub’s own machine', async () => {
+    run('ls', '--all')
+    await desk.page.reload()
+    await line(desk)
+      .getByText(/^third · /)
+      .waitFor()
+    expect(await line(desk).innerText()).not.toContain('command line')
+    const { devices } = await hub.api<{ devices: { name: string; asked_by?: string }[] }>(
+      'GET',
+      '/api/devices',
+    )
+    expect(devices.find((d) => d.name === 'command line')!.asked_by).toMatch(/^abide ls \(process \d+\)/)
+  })
+
+  test('leads to Settings, which names it the same', async () => {
+    const name = (await line(pocket).locator('b').innerText()).replace(/ \(.*/, '')
+    await tap(line(pocket).getByRole('button', { name: 'Review' }))
+    const listed = pocket.page.locator('[data-device]').filter({ hasText: name })
+    await listed.waitFor()
+    await line(desk).waitFor({ state: 'detached' })
+    await shot(pocket, 'devices-390')
+    // Several are revoked together.
+    await pocket.page.getByRole('button', { name: 'Revoke several…' }).click()
+    await listed.getByRole('checkbox').check()
+    await pocket.page.locator('[data-device]').filter({ hasText: 'night job' }).getByRole('checkbox').check()
+    await shot(pocket, 'devices-several-390')
+    await clean(pocket)
+    await pocket.page.getByRole('button', { name: 'Revoke 2' }).click()
+    await listed.waitFor({ state: 'detached' })
+    expect(await pocket.page.locator('[data-device]').filter({ hasText: 'night job' }).count()).toBe(0)
     expect([...desk.errors, ...pocket.errors]).toEqual([])
   })
 })

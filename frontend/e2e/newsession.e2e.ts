@@ -1,4 +1,6 @@
 // A new session is made once, however often the request is sent, and the typed text is kept until then.
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
@@ -26,6 +28,12 @@ describe('a new session', () => {
 
   const sessions = async () =>
     (await hub.api<{ sessions: SessionInfo[] }>('GET', '/api/sessions?status=all')).sessions
+
+  /** Makes a folder in the workspace. */
+  function inside(name: string): string {
+    mkdirSync(join(hub.workspace, name), { recursive: true })
+    return join(hub.workspace, name)
+  }
 
   const field = (page: Page, label: string) => page.getByRole('dialog').getByLabel(label)
   const words = (page: Page) => field(page, 'First prompt').inputValue()
@@ -103,7 +111,8 @@ describe('a new session', () => {
   test('keeps its typed text through Esc, a reload and the end of its tab', async () => {
     const { page } = await laptop.open('/')
     await form(page)
-    await writeFolder(page, '/not/there')
+    const away = inside('away')
+    await writeFolder(page, away)
     await field(page, 'First prompt').fill('/slow')
     await field(page, 'First prompt').press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -116,9 +125,10 @@ describe('a new session', () => {
 
     const after = (await laptop.open('/')).page
     await form(after)
-    expect([await words(after), await folderOf(after)]).toEqual(['/slow 3', '/not/there'])
+    expect([await words(after), await folderOf(after)]).toEqual(['/slow 3', away])
+    rmdirSync(away) // it was there when it was chosen
     await start(after)
-    await after.getByRole('alert').getByText('/not/there').waitFor()
+    await after.getByRole('alert').getByText(away).waitFor()
     expect(await words(after), 'after a refusal').toBe('/slow 3')
     await writeFolder(after, hub.workspace)
     await start(after)
@@ -138,10 +148,11 @@ describe('a new session', () => {
       await route.continue()
     })
     await open(page)
-    await writeFolder(page, '/typed/meanwhile')
+    const meanwhile = inside('meanwhile')
+    await writeFolder(page, meanwhile)
     tell()
     await formed(page)
-    expect(await folderOf(page)).toBe('/typed/meanwhile')
+    expect(await folderOf(page)).toBe(meanwhile)
     await writeFolder(page, '') // an emptied field stays empty, too
     expect(await folderOf(page)).toBe('')
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -173,9 +184,10 @@ describe('a new session', () => {
     expect(agent!.height).toBeGreaterThanOrEqual(size === phone ? 44 : 32)
     expect(folder!.height).toBeGreaterThanOrEqual(size === phone ? 44 : 32)
     // By keys: the chip opens the folder dialog, and gets the focus back.
-    await writeFolder(page, '/elsewhere')
+    const other = inside('other')
+    await writeFolder(page, other)
     await page.locator('[data-folder]:focus').waitFor()
-    expect(await folderOf(page)).toBe('/elsewhere')
+    expect(await folderOf(page)).toBe(other)
     await page.keyboard.press('Enter')
     const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
     await chooser.getByRole('list', { name: 'Recent' }).getByRole('button').click()

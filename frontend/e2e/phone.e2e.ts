@@ -207,8 +207,8 @@ function note(): void {
       return
     }
     noted.away ??= now
-    const pill = [...document.querySelectorAll('.pill')].some(
-      (e) => e.textContent?.trim() === 'Reconnecting…',
+    const pill = [...document.querySelectorAll('.pill')].some((e) =>
+      e.textContent?.trim().startsWith('Reconnecting'),
     )
     const alarm = document.querySelector('.pill.bad')
     if (pill || alarm) noted.said ??= now

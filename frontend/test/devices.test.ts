@@ -26,10 +26,8 @@ it('this device comes first, then browsers, then tokens, each used last first', 
 it('the time of last use is shown no finer than the hub records it', () => {
   expect(lastUsed(device('d', { last_used: '2026-02-21T13:20:00Z' }), now)).toBe('active in the last hour')
   expect(lastUsed(device('d', { last_used: '2026-02-19T13:20:00Z' }), now)).toMatch(/^last active on /)
-  expect(lastUsed(device('d', { created_at: '2026-02-21T13:20:00Z' }), now)).toBe(
-    'paired less than an hour ago',
-  )
-  expect(lastUsed(device('d', { kind: 'token' }), now)).toMatch(/^not used since it was made /)
+  expect(lastUsed(device('d', { created_at: '2026-02-21T13:20:00Z' }), now)).toBe('paired 40 min ago')
+  expect(lastUsed(device('d', { kind: 'token' }), now)).toMatch(/^not used since it was created /)
 })
 
 it('a scope of one session is named', () => {

@@ -18,6 +18,9 @@ test('an unreachable hub is never shown as catching up, however many events are 
   for (const phase of ['dialling', 'checking', 'waiting'] as const) {
     expect(connectionWords(now(phase, { missing }))).toBe('')
     expect(connectionWords(now(phase, { missing, waited: 'some' }))).toBe('Reconnecting…')
+    expect(connectionWords(now(phase, { missing, waited: 'some', seconds: 2 }))).toBe(
+      'Reconnecting in 2\u00a0s.',
+    )
     expect(connectionWords(now(phase, { missing, waited: 'long', seconds: 3 }))).toBe(
       'No connection to the hub. Retrying in 3\u00a0s.',
     )

@@ -64,7 +64,7 @@ test('a browser that lost its key gets an error that says so', async () => {
   const refused = await api.refusal()
   expect(refused).toMatchObject({
     refusal: 'unauthorized',
-    why: expect.stringContaining('does not have the key'),
+    why: expect.stringContaining('data was cleared'),
   })
 })
 

@@ -151,8 +151,8 @@ it('times, sizes and paths are formatted for people', () => {
 
 describe('actorName', () => {
   it('describes an actor without a name, and keeps every name', () => {
-    expect(actorName('token:682ac8fea3d34c24')).toBe('A script (4c24)')
-    expect(actorName('device:0b6b1d87')).toBe('A device (1d87)')
+    expect(actorName('token:682ac8fea3d34c24')).toBe('API token 4c24')
+    expect(actorName('device:0b6b1d87')).toBe('Browser 1d87')
     for (const name of ['Chrome on Linux', 'token', 'token:', '']) expect(actorName(name)).toBe(name)
   })
 })

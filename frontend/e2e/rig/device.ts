@@ -26,7 +26,7 @@ export class Device {
     const screen = await Screen.open(await device.browser.window(), hub.pairLink(origin))
     await screen.page.locator('html[data-link=open]').waitFor()
     if (!options.told) {
-      await screen.page.evaluate(() => localStorage.setItem('abide.grants.dismissed', '9999-01-01'))
+      await hub.api('POST', '/api/devices/seen', { until: '9999-01-01T00:00:00Z' })
     }
     await screen.page.close()
     return device

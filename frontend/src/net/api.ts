@@ -80,7 +80,7 @@ const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
 /** A request with headers that can be added to. */
 type Sent = RequestInit & { headers?: Record<string, string> }
 
-const lostKey = t`This browser does not have the key any more that it was paired with: its data was deleted, or a part of it.`
+const lostKey = t`This browser’s data was cleared. Pair it again.`
 
 function apiError(status: number, { code, message }: Why): ApiError {
   return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`)

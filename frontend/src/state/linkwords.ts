@@ -33,7 +33,10 @@ export function connectionWords(now: Connection): string {
   if (link.phase === 'offline') return t`Offline. Messages will send when you reconnect.`
   if (isLost(now))
     return t`No connection to the hub. ${seconds > 0 ? t`Retrying in ${seconds}\u00a0s.` : t`Retrying…`}`
-  if (away(link) && !opening) return waited === 'some' && !first ? t`Reconnecting…` : ''
+  if (away(link) && !opening) {
+    if (waited !== 'some' || first) return ''
+    return seconds > 0 ? t`Reconnecting in ${seconds}\u00a0s.` : t`Reconnecting…`
+  }
   return missing > 200 ? t`Catching up: ${missing} events` : ''
 }
 

@@ -60,6 +60,10 @@ export class Screens {
   menuAt: 'rename' | 'delete' | null = null
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
+  /** The settings make a link for another device when they open. */
+  adding = false
+  /** Letters typed for a new session before its form is there. */
+  typed = ''
   /** Carries out a key's action on the feed on screen. */
   feed: ((action: Action) => void) | null = null
   /** The last action or failure, with an undo where there is one; leaves by itself. */

@@ -1,20 +1,33 @@
 import type { Device } from '../../wire/gen'
+import { clock } from '../../text/time'
 import { whenSaid } from '../../text/when'
 
 const hourMs = 3_600_000
+const minuteMs = 60_000
 
 /** When it was last used, no finer than the hub notes it. */
 export function lastUsed(device: Device, now: number): string {
-  const made = device.kind === 'device' ? t`paired` : t`made`
+  const made = device.kind === 'device' ? t`paired` : t`created`
   const fresh = (time: string) => now - Date.parse(time) < hourMs
   if (device.last_used) {
     return fresh(device.last_used)
       ? t`active in the last hour`
       : t`last active ${whenSaid(device.last_used, now)}`
   }
+  const minutes = Math.floor((now - Date.parse(device.created_at)) / minuteMs)
+  if (minutes < 1) return t`${made} just now`
   return fresh(device.created_at)
-    ? t`${made} less than an hour ago`
+    ? t`${made} ${minutes} min ago`
     : t`not used since it was ${made} ${whenSaid(device.created_at, now)}`
+}
+
+/** When it expires at the latest; '' for never. */
+export function until(device: Device, now: number): string {
+  if (!device.expires_at) return ''
+  const end = new Date(device.expires_at)
+  if (end.toDateString() === new Date(now).toDateString())
+    return t`expires today at ${clock(device.expires_at)}`
+  return t`expires ${end.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' })}`
 }
 
 /** Its rights, before the name of its session. */
