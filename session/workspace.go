@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/abidehub/abide/internal/rootfs"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -88,7 +89,7 @@ func (s *Settings) allows(dir string) bool {
 		if err != nil {
 			real = filepath.Clean(root)
 		}
-		if rel, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(rel) {
+		if rootfs.Holds(real, dir) {
 			return true
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/abidehub/abide/internal/rootfs"
 )
 
 const (
@@ -34,7 +36,7 @@ func place(worktree, dir string) (*Repository, error) {
 		return nil, err
 	}
 	dotGit := filepath.Join(real, ".git")
-	if !within(real, dir) && !linkedTo(dir, common, dotGit) && !submoduleAt(dir, real) {
+	if !rootfs.Holds(real, dir) && !linkedTo(dir, common, dotGit) && !submoduleAt(dir, real) {
 		return nil, fmt.Errorf("%w: %s does not name %s", ErrRefused, dir, worktree)
 	}
 	return &Repository{Worktree: worktree, dir: dir, common: common}, nil
@@ -76,12 +78,6 @@ func submoduleAt(dir, worktree string) bool {
 func samePlace(path, real string) bool {
 	at, err := filepath.EvalSymlinks(path)
 	return err == nil && at == real
-}
-
-// within reports whether a real path is dir or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // coreWorktree is the setting core.worktree as git writes it. It reads files only.
@@ -170,7 +166,7 @@ func (r *Repository) listed(dir string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil || !within(r.dir, to) && !within(r.common, to) {
+		if err != nil || !rootfs.Holds(r.dir, to) && !rootfs.Holds(r.common, to) {
 			return fmt.Errorf("%w: %s is a link that leads out", ErrRefused, path)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/abidehub/abide/internal/rootfs"
 )
 
 var (
@@ -217,29 +219,13 @@ func readRegular(dir, name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// openRegular opens a file in dir: no link leads out of it, and the other end of a
-// named pipe is not waited for.
+// openRegular opens a file in dir.
 func openRegular(dir, name string) (*os.File, error) {
-	root, err := os.OpenRoot(dir + "/") // the slash refuses a named pipe in its place
+	folder, err := rootfs.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case info.IsDir():
-		err = fmt.Errorf("%s: %w", f.Name(), syscall.EISDIR)
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a file", f.Name())
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	defer folder.Close()
+	f, _, err := folder.OpenRegular(name)
+	return f, err
 }

@@ -4,7 +4,6 @@ package ownfiles
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -106,12 +105,4 @@ func InGit(path string) bool {
 		}
 	}
 	return false
-}
-
-// RealPath is where an open file is. name is how it was opened.
-func RealPath(file *os.File, root, name string) (string, error) {
-	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd())); err == nil && filepath.IsAbs(path) {
-		return strings.TrimSuffix(path, " (deleted)"), nil
-	}
-	return filepath.EvalSymlinks(filepath.Join(root, name))
 }

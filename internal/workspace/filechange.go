@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/rootfs"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -64,7 +65,7 @@ func (f *Files) Change(ctx context.Context, root, path string) (wire.FileChange,
 // present is the present text of a file; nil where there is none. A link is no file,
 // and nothing is read beyond one: git follows none either.
 func (f *Files) present(root, rel string) (*string, error) {
-	base, err := openFolder(root)
+	base, err := rootfs.Open(root)
 	if err != nil {
 		return nil, notFound(root, err)
 	}

@@ -6,14 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
+	"github.com/abidehub/abide/internal/rootfs"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -141,19 +140,18 @@ func (f *Files) Open(root, path string) (*os.File, fs.FileInfo, error) {
 	return opened, info, nil
 }
 
-// open opens a file or folder below root. os.Root follows no link out of it, and a
-// named pipe is not waited for.
+// open opens a file or folder below root.
 func (f *Files) open(root, path string) (*os.File, error) {
 	rel, err := local(path)
 	if err != nil {
 		return nil, err
 	}
-	base, err := openFolder(root)
+	base, err := rootfs.Open(root)
 	if err != nil {
 		return nil, notFound(root, err)
 	}
 	defer base.Close()
-	opened, err := base.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	opened, err := base.Open(rel)
 	if err != nil {
 		return nil, notFound(path, err)
 	}
@@ -164,10 +162,6 @@ func (f *Files) open(root, path string) (*os.File, error) {
 	return opened, nil
 }
 
-// openFolder opens a folder. The slash refuses another kind of file in its place: to
-// open a named pipe would wait for its other end.
-func openFolder(path string) (*os.Root, error) { return os.OpenRoot(path + "/") }
-
 // admit refuses what is not below root, whose path is real: a link may have taken its
 // place. It refuses files in .git, where a configuration may hold passwords, and the
 // hub's own files.
@@ -176,11 +170,11 @@ func (f *Files) admit(opened *os.File, root, rel string) error {
 	if err != nil {
 		return notFound(rel, err)
 	}
-	at, err := ownfiles.RealPath(opened, root, rel)
+	at, err := rootfs.RealPath(opened, root, rel)
 	if err != nil {
 		return notFound(rel, err)
 	}
-	if at != root && !strings.HasPrefix(at, strings.TrimSuffix(root, "/")+"/") {
+	if !rootfs.Holds(root, at) {
 		return notFound(rel, errors.New("it is not in the folder: a link stands in the folder's place"))
 	}
 	hardLinked := !info.IsDir() && ownfiles.LinkCount(info) > 1 && ownfiles.Set(gitstate.Own(root)).Contains(info)
@@ -192,13 +186,11 @@ func (f *Files) admit(opened *os.File, root, rel string) error {
 
 // local checks a path that a client names.
 func local(path string) (string, error) {
-	if path == "" {
-		return ".", nil
-	}
-	if strings.ContainsRune(path, 0) || !filepath.IsLocal(path) {
+	clean, ok := rootfs.Local(path)
+	if !ok {
 		return "", notFound(path, errors.New("it leads out of the folder"))
 	}
-	return filepath.Clean(path), nil
+	return clean, nil
 }
 
 // notFound keeps the cause for the hub's own log only: its text tells nothing about

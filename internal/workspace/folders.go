@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/rootfs"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -58,7 +59,7 @@ func (f *Files) MakeFolder(roots []string, path string) (wire.Folder, error) {
 		return wire.Folder{}, err
 	}
 	defer opened.Close()
-	base, err := openFolder(root)
+	base, err := rootfs.Open(root)
 	if err != nil {
 		return wire.Folder{}, notFound(root, err)
 	}
@@ -105,7 +106,7 @@ func below(roots []string, path string) (root, rel string, err error) {
 		if err != nil {
 			continue
 		}
-		if rel, err := filepath.Rel(real, actual); err == nil && filepath.IsLocal(rel) {
+		if rel, ok := rootfs.Below(real, actual); ok {
 			return real, rel, nil
 		}
 	}

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
+	"github.com/abidehub/abide/internal/rootfs"
 )
 
 const (
@@ -118,7 +118,7 @@ func (f *Files) gitNames(ctx context.Context, root string) ([]string, error) {
 // walkNames reads a folder that is in no repository. Hidden folders are left out,
 // and links are not followed.
 func walkNames(ctx context.Context, root string) ([]string, error) {
-	base, err := openFolder(root)
+	base, err := rootfs.Open(root)
 	if err != nil {
 		return nil, notFound(root, err)
 	}
@@ -139,7 +139,7 @@ type walk struct {
 
 // folder reads dir, which it closes, and the folders in it. Each is opened in the one
 // above, so a deep one costs no more than another.
-func (w *walk) folder(dir *os.Root, path string, depth int) error {
+func (w *walk) folder(dir rootfs.Folder, path string, depth int) error {
 	defer dir.Close()
 	opened, err := dir.Open(".")
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *walk) folder(dir *os.Root, path string, depth int) error {
 	}
 	opened.Close()
 	for _, name := range folders {
-		below, err := dir.OpenRoot(name + "/")
+		below, err := dir.OpenFolder(name)
 		if err != nil {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
+	"github.com/abidehub/abide/internal/rootfs"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -39,27 +40,23 @@ type fileRequest struct {
 }
 
 // open returns the workspace and the path within it.
-func (f *files) open(params json.RawMessage) (*os.Root, string, fileRequest, error) {
+func (f *files) open(params json.RawMessage) (rootfs.Folder, string, fileRequest, error) {
 	var r fileRequest
 	if err := json.Unmarshal(params, &r); err != nil {
-		return nil, "", r, invalid("unreadable params: %v", err)
+		return rootfs.Folder{}, "", r, invalid("unreadable params: %v", err)
 	}
 	rel, err := within(f.workspace, r.Path)
 	if err != nil {
-		return nil, "", r, err
+		return rootfs.Folder{}, "", r, err
 	}
-	root, err := openWorkspace(f.workspace)
+	root, err := rootfs.Open(f.workspace)
 	if err != nil {
-		return nil, "", r, fmt.Errorf("open workspace: %w", err)
+		return rootfs.Folder{}, "", r, fmt.Errorf("open workspace: %w", err)
 	}
 	return root, rel, r, nil
 }
 
-// openWorkspace opens the workspace. The slash refuses a named pipe in its place,
-// whose other end would be waited for.
-func openWorkspace(path string) (*os.Root, error) { return os.OpenRoot(path + "/") }
-
-// within returns the path relative to the workspace, from its text alone: os.Root
+// within returns the path relative to the workspace, from its text alone: opening it
 // checks the links.
 func within(workspace, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
@@ -71,7 +68,7 @@ func within(workspace, path string) (string, error) {
 		bases = append(bases, actual)
 	}
 	for _, base := range bases {
-		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+		if rel, ok := rootfs.Below(base, path); ok {
 			return rel, nil
 		}
 	}
@@ -85,15 +82,14 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, err
 	}
 	defer root.Close()
-	// Open without blocking: a named pipe may never get a writer.
-	file, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, _, err := root.OpenRegular(rel)
+	if errors.Is(err, rootfs.ErrNotRegular) || errors.Is(err, syscall.EISDIR) {
+		return nil, invalid("%s is not a file", r.Path)
+	}
 	if err != nil {
 		return nil, fileError(r.Path, err)
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, invalid("%s is not a file", r.Path)
-	}
 	if err := f.admit(file, rel, r.Path); err != nil {
 		return nil, err
 	}
@@ -140,7 +136,7 @@ func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 
 // create opens a file for writing and truncates it. It checks the directory before
 // it creates anything there, and the file before it truncates it.
-func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
+func (f *files) create(root rootfs.Folder, rel, path string) (*os.File, error) {
 	if err := f.admitParent(root, rel, path); err != nil {
 		return nil, err
 	}
@@ -149,7 +145,7 @@ func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
 			return nil, fileError(path, err)
 		}
 	}
-	file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
+	file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
@@ -165,7 +161,7 @@ func (f *files) create(root *os.Root, rel, path string) (*os.File, error) {
 }
 
 // admitParent checks the nearest existing directory above rel.
-func (f *files) admitParent(root *os.Root, rel, path string) error {
+func (f *files) admitParent(root rootfs.Folder, rel, path string) error {
 	if ownfiles.InGit(rel) {
 		return inGitError(path)
 	}
@@ -186,7 +182,7 @@ func (f *files) admitWrite(file *os.File, rel, path string) error {
 	if err := f.admit(file, rel, path); err != nil {
 		return err
 	}
-	at, err := ownfiles.RealPath(file, f.workspace, rel)
+	at, err := rootfs.RealPath(file, f.workspace, rel)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", path, err)
 	}
@@ -206,7 +202,7 @@ func (f *files) admit(file *os.File, rel, path string) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", path, err)
 	}
-	at, err := ownfiles.RealPath(file, f.workspace, rel)
+	at, err := rootfs.RealPath(file, f.workspace, rel)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", path, err)
 	}

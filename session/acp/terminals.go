@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/abidehub/abide/internal/rootfs"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -105,7 +106,7 @@ func (ts *terminals) directory(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := openWorkspace(ts.cfg.Workspace)
+	root, err := rootfs.Open(ts.cfg.Workspace)
 	if err != nil {
 		return "", fmt.Errorf("open workspace: %w", err)
 	}
