@@ -152,7 +152,7 @@ func TestStatusKeepsToTheFolder(t *testing.T) {
 func fakeGit(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n[ \"$1\" = version ] && { echo \"git version 2.39.5\"; exit; }\n"+script), 0o755))
+	makeProgram(t, path, "#!/bin/sh\n[ \"$1\" = version ] && { echo \"git version 2.39.5\"; exit; }\n"+script)
 	return path
 }
 
@@ -199,7 +199,7 @@ func TestAnOldGitIsRefused(t *testing.T) {
 	_, err := gitstate.New(t.Context(), fakeGit(t, "")+"-missing")
 	require.ErrorIs(t, err, gitstate.ErrUnavailable)
 	old := filepath.Join(t.TempDir(), "git")
-	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho git version 2.31.9\n"), 0o755))
+	makeProgram(t, old, "#!/bin/sh\necho git version 2.31.9\n")
 	_, err = gitstate.New(t.Context(), old)
 	require.ErrorIs(t, err, gitstate.ErrUnavailable)
 	require.ErrorContains(t, err, gitstate.MinVersion)

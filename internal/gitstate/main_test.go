@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,7 +65,7 @@ func newTrap(t *testing.T) trap {
 	t.Helper()
 	dir := t.TempDir()
 	tr := trap{filepath.Join(dir, "trap"), filepath.Join(dir, "mark")}
-	require.NoError(t, os.WriteFile(tr.program, fmt.Appendf(nil, "#!/bin/sh\necho \"$0 $*\" >> %s\nenv >> %s\n", tr.mark, tr.mark), 0o755))
+	makeProgram(t, tr.program, fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> %s\nenv >> %s\n", tr.mark, tr.mark))
 	return tr
 }
 
@@ -90,4 +91,14 @@ func find(t *testing.T, dir string) *gitstate.Repository {
 	r, err := gitstate.Find(dir)
 	require.NoError(t, err)
 	return r
+}
+
+// makeProgram writes a program. No other test may start a process meanwhile: that
+// would inherit the open file for a moment, and running the program would fail with
+// "text file busy".
+func makeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o755))
 }

@@ -247,7 +247,7 @@ func is(err, want error) error {
 
 func TestAGitWhoseVersionHangsDoesNotKeepTheHub(t *testing.T) {
 	asleep := filepath.Join(t.TempDir(), "git")
-	require.NoError(t, os.WriteFile(asleep, []byte("#!/bin/sh\nsleep 600\n"), 0o755))
+	makeProgram(t, asleep, "#!/bin/sh\nsleep 600\n")
 	began := time.Now()
 	_, err := gitstate.New(t.Context(), asleep)
 	require.ErrorIs(t, err, gitstate.ErrUnavailable)
