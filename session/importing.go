@@ -3,6 +3,7 @@ package session
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,7 +155,7 @@ func openImport(file *os.File) (*importSource, error) {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return e, fmt.Errorf("%w: a line is not an event: %w", state.ErrInvalid, err)
 		}
-		return e, nil
+		return heardByImport(e), nil
 	}
 	if s.imported.First, err = s.imported.Next(); errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: there are no events in it", state.ErrInvalid)
@@ -163,6 +164,23 @@ func openImport(file *os.File) (*importSource, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// heardByImport returns an event of a file as an import keeps it: statements in it are
+// not this hub's. The last member of a name counts, so it is appended.
+func heardByImport(e event.Event) event.Event {
+	if e.Type != event.TypeNote {
+		return e
+	}
+	p, err := e.Payload()
+	if err != nil {
+		return e
+	}
+	if n, ok := p.(event.Note); ok && n.Stated() {
+		data := bytes.TrimSuffix(bytes.TrimSpace(e.Data), []byte("}"))
+		e.Data = fmt.Appendf(nil, `%s,"from":%q}`, data, event.FromImport)
+	}
+	return e
 }
 
 // openZip returns the events of a zip and prepares its other files.

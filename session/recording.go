@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/abidehub/abide/queue"
@@ -106,7 +105,7 @@ func reportedBy(p event.Payload, byID string) event.Payload {
 		return p
 	case event.Note:
 		p.ByID = of(p.By)
-		return p
+		return p.Heard(event.FromRecorder)
 	}
 	return p
 }
@@ -118,8 +117,8 @@ func notReported(p event.Payload) string {
 		event.TurnInterrupted, event.InterruptionSettled:
 		return "the hub writes " + string(p.EventType()) + " itself"
 	case event.Note:
-		if strings.HasPrefix(p.Method, "abide/") {
-			return "the hub writes notes of method abide/… itself"
+		if p.Stated() {
+			return "the hub writes notes of method abide/… itself: one that an agent sent has from: agent"
 		}
 	case event.UserPrompt:
 		if p.PromptID == "" {

@@ -84,7 +84,7 @@ func (o *Onlooker) request(m message, params *fields) []event.Payload {
 		}
 	case m.Method == methodPrompt:
 		c.method = "" // for another session of the agent, whose end is not the end of this turn
-		return one(event.Note{Method: m.Method, Raw: m.Params})
+		return one(event.Note{Method: m.Method, Raw: m.Params}.Heard(event.FromAgent))
 	case m.Method == methodSetMode:
 		params.text("modeId", &c.about)
 	case m.Method == methodLoad, m.Method == methodResume:

@@ -56,7 +56,7 @@ func (s *stream) say(e *effect, p ...event.Payload) {
 func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.bytes += len(m.Params)
 	if m.Method != methodUpdate || f == nil {
-		s.say(e, event.Note{Method: m.Method, Raw: m.Params})
+		s.say(e, event.Note{Method: m.Method, Raw: m.Params}.Heard(event.FromAgent))
 		return
 	}
 	var session string
@@ -72,7 +72,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 		return
 	}
 	if s.session != "" && session != s.session || update == nil {
-		e.record(event.Note{Method: m.Method, Raw: m.Params})
+		e.record(event.Note{Method: m.Method, Raw: m.Params}.Heard(event.FromAgent))
 		return
 	}
 	whole, exact := update, f.complete()
@@ -101,7 +101,7 @@ func (s *stream) request(r *request, e *effect) {
 		s.convert.messages.interrupt()
 		s.say(e, permission(r)...)
 	case !s.cfg.serves(r.method):
-		s.say(e, event.Note{Method: r.method, Raw: r.params})
+		s.say(e, event.Note{Method: r.method, Raw: r.params}.Heard(event.FromAgent))
 	}
 }
 

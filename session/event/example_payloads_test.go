@@ -57,7 +57,7 @@ func examples() []event.Payload {
 		event.AgentStalled{SilentMS: 600000},
 		event.TerminalOutput{TerminalID: "t1", ToolCallID: "call_1", Data: "ok\n", Exit: &event.TerminalExit{Code: ptr(0), Signal: "TERM"}},
 		event.Error{Code: "protocol", Message: "a line was not JSON", Detail: "hello"},
-		event.Note{Method: "_vendor/thing", Text: "context is lost", Raw: json.RawMessage(`{"any":["thing",null]}`), By: "phone", ByID: "4be9771c0a5d2e38"},
+		event.Note{Method: "_vendor/thing", From: event.FromAgent, Text: "context is lost", Raw: json.RawMessage(`{"any":["thing",null]}`), By: "phone", ByID: "4be9771c0a5d2e38"},
 		event.SessionEnd{Reason: "archived", By: "owner", ByID: "4be9771c0a5d2e38", Result: json.RawMessage(`{"pull_request":7}`)},
 		event.Epoch{Epoch: "fedcba9876543210", Reason: "the machine stopped uncleanly"},
 		event.LogTruncated{From: 8, To: 11},

@@ -425,11 +425,14 @@ type Error struct {
 }
 
 // Note is anything the hub does not understand, kept whole, and the hub's own
-// remarks (method "abide/…").
+// statements (method "abide/…" without From). Only these change a session's state.
 type Note struct {
-	Method string          `json:"method"`
-	Text   Text            `json:"text,omitempty"`
-	Raw    json.RawMessage `json:"raw,omitempty"`
+	Method string `json:"method"`
+	// From says who used a method of the hub's own, if it was not the hub: "agent",
+	// "recorder" or "import". It is set where events enter a log.
+	From string          `json:"from,omitempty"`
+	Text Text            `json:"text,omitempty"`
+	Raw  json.RawMessage `json:"raw,omitempty"`
 	// By is the actor, where the note is about a person's action.
 	By   string `json:"by,omitempty"`
 	ByID string `json:"by_id,omitempty"`

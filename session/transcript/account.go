@@ -75,9 +75,9 @@ func (a *Account) Apply(e event.Event) {
 		}
 	case event.Note:
 		switch {
-		case p.Method == NoteForked && a.forked == "":
+		case p.Statement() == NoteForked && a.forked == "":
 			a.forked = string(p.Text)
-		case p.Method == NoteSegment:
+		case p.Statement() == NoteSegment:
 			a.segment(p.Raw)
 		}
 	case event.ToolCall:

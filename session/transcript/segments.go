@@ -46,7 +46,7 @@ func NewSegments(limit int) *Segments { return &Segments{limit: max(1, limit)} }
 // Apply folds the next event in. The first one may have any seq.
 func (s *Segments) Apply(e event.Event) {
 	if e.Type == event.TypeNote { // housekeeping, and segments of an earlier restore among it
-		if p, err := e.Payload(); err == nil && p.(event.Note).Method == NoteForked {
+		if p, err := e.Payload(); err == nil && p.(event.Note).Statement() == NoteForked {
 			s.piece(string(p.(event.Note).Text))
 		}
 		return

@@ -326,6 +326,7 @@ export interface ErrorData {
 
 export interface NoteData {
   method: string
+  from?: string
   text?: string | BlobRef
   raw?: unknown
   by?: string

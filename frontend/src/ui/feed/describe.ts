@@ -48,7 +48,7 @@ export function describe(event: AbideEvent): Said {
       return { tone: 'bad', text: event.data.message || event.data.code, detail: event.data.detail }
     case 'note': {
       const { text } = textOf(event.data.text)
-      const own = event.data.method.startsWith('abide/')
+      const own = !event.data.from && event.data.method.startsWith('abide/')
       const { method } = event.data
       const [part] = /^(fs|terminal)(?=\/)/.exec(method) ?? []
       const unknown = part

@@ -1,0 +1,37 @@
+package event
+
+import "strings"
+
+// The sources of a note with a method of the hub's own that is not the hub's.
+const (
+	FromAgent    = "agent"
+	FromRecorder = "recorder"
+	FromImport   = "import"
+)
+
+// hubMethods begin the methods of the hub's own notes.
+const hubMethods = "abide/"
+
+// Heard returns a note as another program than the hub reports it: a method of the
+// hub's own is kept with its source, so that it is not taken for a statement of the
+// hub.
+func (n Note) Heard(from string) Note {
+	if strings.HasPrefix(n.Method, hubMethods) {
+		n.From = from
+	} else {
+		n.From = ""
+	}
+	return n
+}
+
+// Stated reports whether the note is the hub's own statement. In logs of builds before
+// From existed, every note of such a method counts as one.
+func (n Note) Stated() bool { return n.From == "" && strings.HasPrefix(n.Method, hubMethods) }
+
+// Statement is the method of a statement of the hub; empty for any other note.
+func (n Note) Statement() string {
+	if !n.Stated() {
+		return ""
+	}
+	return n.Method
+}
