@@ -90,7 +90,7 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	if a.cfg.Resume != "" {
 		params["sessionId"] = a.cfg.Resume
 		for _, method := range offers.continuing() {
-			if err := a.expectReplay(ctx, method == methodLoad); err != nil {
+			if err := a.expectReplay(ctx, method); err != nil {
 				return "", err
 			}
 			_, err := a.bounded(ctx, method, params)
@@ -104,6 +104,7 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 			a.cfg.Logger.Warn("agent cannot continue its session", "method", method, "err", err)
 		}
 		delete(params, "sessionId")
+		a.tap.loading.Store(false)
 	}
 	result, err := a.bounded(ctx, methodNew, params)
 	if err != nil {
@@ -118,17 +119,18 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	return began.SessionID, a.giveAccount(ctx)
 }
 
-// expectReplay announces whether the agent's next output is a replay, and with
-// which history to compare it.
-func (a *Agent) expectReplay(ctx context.Context, replay bool) error {
-	if replay && a.cfg.Known != nil {
+// expectReplay announces that the agent's next output may be a replay. After
+// session/load it is compared with the log's history. After session/resume there
+// should be none: what comes is dropped, and not compared, as that reads the log.
+func (a *Agent) expectReplay(ctx context.Context, method string) error {
+	if method == methodLoad && a.cfg.Known != nil {
 		known, err := a.cfg.Known(ctx)
 		if err != nil {
 			return err
 		}
 		a.tap.stream.known.Store(known)
 	}
-	a.tap.loading.Store(replay)
+	a.tap.loading.Store(true)
 	return nil
 }
 

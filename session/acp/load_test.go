@@ -59,6 +59,17 @@ func TestWhatAnAgentRepeatsIsHeldAgainstWhatItWasGiven(t *testing.T) {
 		"in pieces": {
 			known: known(acp.KnownPrompt{Text: "a and b"}), history: []string{wasAsked("1", "a and"), wasAsked("1", " b")},
 		},
+		"two without ids, the same": {
+			known: known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "a"}), history: []string{wasAsked("", "a"), wasAsked("", "a")},
+		},
+		"two without ids, in pieces": {
+			known:   known(acp.KnownPrompt{Text: "one"}, acp.KnownPrompt{Text: "two"}),
+			history: []string{wasAsked("", "o"), wasAsked("", "ne"), wasAsked("", "two")},
+		},
+		"one in pieces of which one was asked, too": {
+			known:   known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "ab"}),
+			history: []string{wasAsked("", "a"), wasSaid("x"), wasAsked("", "a"), wasAsked("", "b")},
+		},
 		"another message behind it": {
 			known: known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "b"}), history: []string{wasAsked("1", "a"), wasAsked("2", "b")},
 		},
@@ -120,6 +131,56 @@ func TestWhatAnAgentRepeatsIsHeldAgainstWhatItWasGiven(t *testing.T) {
 			require.ElementsMatch(t, c.missing, said.Missing)
 			require.Equal(t, len(c.history), said.Updates)
 			require.Equal(t, len(c.missing) > 0, strings.Contains(string(notes[0].Text), fmt.Sprintf("It does not remember %d of", len(c.missing))))
+		})
+	}
+}
+
+// playComesBack repeats its history while it resumes or loads a session, and behind
+// the answer. In a turn it repeats the prompt.
+func playComesBack(f *fake) int {
+	m := f.expect("initialize")
+	f.result(m.ID, os.Getenv("ACP_TEST_HELLO"))
+	for m = f.next(); m.Method != "session/resume" && m.Method != "session/load"; m = f.next() {
+	}
+	f.update(wasAsked("", "first"))
+	f.update(wasSaid("answer"))
+	f.result(m.ID, `{}`)
+	f.update(wasDone("t1"))
+	f.update(wasAsked("", "second"))
+	f.update(wasSaid("answer"))
+	f.update(`{"sessionUpdate":"available_commands_update","availableCommands":[]}`)
+	p := f.prompt()
+	f.update(wasAsked("", "and"))
+	f.update(wasAsked("", " now?"))
+	f.update(wasAsked("", "an order of its own"))
+	f.chunk("news")
+	f.done(p)
+	f.next()
+	return 0
+}
+
+func TestHistoryIsLoggedOnceHoweverAnAgentRepeatsIt(t *testing.T) {
+	for method, hello := range map[string]string{
+		"load":   `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`,
+		"resume": `{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`,
+	} {
+		t.Run(method, func(t *testing.T) {
+			s := newSink()
+			cfg := config(t, "comes_back")
+			cfg.Env["ACP_TEST_HELLO"] = hello
+			cfg.Resume = fakeSession
+			cfg.Known = func(context.Context) (*acp.Known, error) {
+				return &acp.Known{Prompts: []acp.KnownPrompt{{Text: "first"}}, ToolCalls: []string{"t1"}}, nil
+			}
+			a := start(t, cfg, s)
+			first[event.Commands](t, s)
+			require.NoError(t, a.Prompt(prompt("p", "and now?")))
+			ended(t, s, "p")
+			require.Equal(t, "news", message(s))
+			require.Empty(t, of[event.ToolCall](s))
+			notes := of[event.Note](s)
+			require.Len(t, notes, 1, "only what the prompt does not have")
+			require.Equal(t, event.Text("an order of its own"), notes[0].Text)
 		})
 	}
 }

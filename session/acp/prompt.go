@@ -46,6 +46,17 @@ func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentB
 	return blocks, nil
 }
 
+// sentText is the text of a prompt's blocks.
+func sentText(blocks []sdk.ContentBlock) string {
+	var texts []string
+	for _, b := range blocks {
+		if b.Text != nil {
+			texts = append(texts, b.Text.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
 // attachment is one file for the agent, and the space that its block takes.
 func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.ContentBlock, size int, err error) {
 	if a.cfg.OpenBlob == nil {

@@ -46,9 +46,9 @@ func (p KnownPrompt) is(remembered string) bool {
 // replay takes the history that an agent repeats while it loads a session. The log
 // already has that history: it is not recorded again, but differences are noted.
 type replay struct {
-	prompts []string
-	open    bool   // the last update was a user chunk
-	message string // and its message id, if it had one
+	prompts [][]string // each in the chunks of one message
+	open    bool       // the last update was a user chunk
+	message string     // and its message id, if it had one
 	tools   []string
 	seen    map[string]bool // tools, as a set
 	chunks  int
@@ -68,14 +68,11 @@ func (r *replay) take(update json.RawMessage) bool {
 	}
 	switch u.Kind {
 	case "user_message_chunk":
-		var block struct {
-			Text string `json:"text"`
-		}
-		_ = json.Unmarshal(u.Content, &block)
-		if r.open && r.message == u.MessageID {
-			r.prompts[len(r.prompts)-1] += block.Text
+		text := blockText(u.Content)
+		if last := len(r.prompts) - 1; r.open && r.message == u.MessageID {
+			r.prompts[last] = append(r.prompts[last], text)
 		} else {
-			r.prompts = append(r.prompts, block.Text)
+			r.prompts = append(r.prompts, []string{text})
 		}
 		r.open, r.message = true, u.MessageID
 		r.chunks++
@@ -95,6 +92,36 @@ func (r *replay) take(update json.RawMessage) bool {
 	r.open = false
 	r.chunks++
 	return true
+}
+
+func blockText(content json.RawMessage) string {
+	var block struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(content, &block) // other content has none
+	return block.Text
+}
+
+// begins reports whether an update before the first prompt is history although its
+// session has begun: a prompt, which only a person sends, or anything behind one.
+func (r *replay) begins(update json.RawMessage) bool {
+	var u struct {
+		Kind string `json:"sessionUpdate"`
+	}
+	return json.Unmarshal(update, &u) == nil && (u.Kind == "user_message_chunk" || r.chunks > 0)
+}
+
+// echoes reports whether an update repeats a part of the prompt of the open turn.
+func echoes(update json.RawMessage, prompt string) bool {
+	var u struct {
+		Kind    string          `json:"sessionUpdate"`
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(update, &u) != nil || u.Kind != "user_message_chunk" {
+		return false
+	}
+	text := strings.TrimSpace(blockText(u.Content))
+	return text != "" && strings.Contains(prompt, text)
 }
 
 // verdict compares the replay with the log. Without a difference there is no event.
@@ -125,7 +152,11 @@ func (r *replay) verdict(known *Known) []event.Payload {
 
 // compare returns the prompts that only the agent has, and those that only the log
 // has. Each prompt matches one, even if the same was asked several times.
-func (k *Known) compare(remembered []string) (extra, missing []string) {
+func (k *Known) compare(messages [][]string) (extra, missing []string) {
+	var remembered []string
+	for _, chunks := range messages {
+		remembered = append(remembered, k.divide(chunks)...)
+	}
 	extra, missing = []string{}, []string{}
 	found := make([]bool, len(k.Prompts))
 	next := 0    // all before it are matched
@@ -153,6 +184,31 @@ func (k *Known) compare(remembered []string) (extra, missing []string) {
 		}
 	}
 	return extra, missing
+}
+
+// divide returns the prompts in a message. Without message ids, prompts that follow
+// each other look like one message in chunks: it is several if the log has each of
+// them, and not all together.
+func (k *Known) divide(chunks []string) []string {
+	whole := []string{strings.Join(chunks, "")}
+	if len(chunks) == 1 || k.has(whole[0]) {
+		return whole
+	}
+	var prompts []string
+	text := ""
+	for _, chunk := range chunks {
+		if text += chunk; k.has(text) {
+			prompts, text = append(prompts, text), ""
+		}
+	}
+	if strings.TrimSpace(text) != "" {
+		return whole
+	}
+	return prompts
+}
+
+func (k *Known) has(text string) bool {
+	return slices.ContainsFunc(k.Prompts, func(p KnownPrompt) bool { return p.is(text) })
 }
 
 // without returns the elements of list that are not in other.

@@ -34,6 +34,9 @@ type stream struct {
 	// known is the history that a replay is compared with; Start sets it before it
 	// asks for one.
 	known atomic.Pointer[Known]
+	// prompted is the text of the latest prompt, as the agent got it; nil before the
+	// first. Prompt sets it before it sends.
+	prompted atomic.Pointer[string]
 }
 
 // held is output from before the session began: an update, or payloads.
@@ -52,7 +55,8 @@ func (s *stream) say(e *effect, p ...event.Payload) {
 }
 
 // notification records an agent's notification. f is its params, nil if they are no
-// object. replaying means that session/load has not been answered yet.
+// object. replaying means that session/load or session/resume has not been answered
+// yet.
 func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.bytes += len(m.Params)
 	if m.Method != methodUpdate || f == nil {
@@ -64,7 +68,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	f.name("sessionId", &session)
 	inner := f.inside("update")
 	f.raw("update", &update)
-	if replaying && session == s.cfg.Resume && s.replay.take(update) {
+	if session == s.cfg.Resume && s.again(update, replaying) {
 		return
 	}
 	if !s.started {
@@ -80,6 +84,21 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 		whole = m.Params
 	}
 	s.convert.update(e, inner, whole, exact)
+}
+
+// again reports whether an update repeats what is in the log, and takes it. replaying
+// means that the agent is asked for its session just now. An agent that has begun to
+// repeat its history may go on until the first prompt. In a turn it may repeat the
+// prompt.
+func (s *stream) again(update json.RawMessage, replaying bool) bool {
+	prompt := s.prompted.Load()
+	switch {
+	case prompt != nil:
+		return echoes(update, *prompt)
+	case replaying, s.cfg.Resume != "" && s.replay.begins(update):
+		return s.replay.take(update)
+	}
+	return false
 }
 
 // overflow reports whether too much is held.

@@ -30,8 +30,8 @@ type tap struct {
 	secrets []string
 	reply   func(line []byte) // answers a request the SDK is not told of
 
-	// loading is set by Start while session/load runs: messages meanwhile are a
-	// replay.
+	// loading is set by Start while session/load or session/resume runs: messages
+	// meanwhile are a replay.
 	loading atomic.Bool
 	// heard is the time of the last lines in Unix nanoseconds, for the watch.
 	heard atomic.Int64
@@ -246,7 +246,7 @@ func (t *tap) response(m message, e *effect) {
 		m.Error = redactJSON(m.Error, t.secrets)
 		got = answer{err: t.requestError(c.method, m.Error)}
 	}
-	if c.method == "session/load" {
+	if c.method == methodLoad || c.method == methodResume {
 		t.loading.Store(false)
 	}
 	t.stream.response(c, got, m, e)

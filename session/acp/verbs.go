@@ -34,6 +34,8 @@ func (a *Agent) Prompt(p event.UserPrompt) error {
 func (a *Agent) sendPrompt(t *turn, p event.UserPrompt, account string) {
 	blocks, err := a.promptBlocks(p, account)
 	if err == nil {
+		text := sentText(blocks)
+		a.tap.stream.prompted.Store(&text)
 		params := map[string]any{"sessionId": a.SessionID(), "prompt": blocks}
 		// A prompt is never abandoned: that would lose its stop reason.
 		err = a.send(&call{method: methodPrompt, about: t.prompt}, params)
