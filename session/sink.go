@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/state"
 )
 
 // The first and the longest pause between attempts to record while the log is
@@ -56,6 +58,11 @@ func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
 	payloads = append([]event.Payload(nil), payloads...)
 	now, encoder := time.Now(), event.NewEncoder(payloads)
 	for i, p := range payloads {
+		// An agent says nothing in the hub's name, whatever its driver makes of it.
+		if n, ok := p.(event.Note); ok && slices.Contains(state.Statements(), n.Statement()) {
+			p = n.Heard(event.FromAgent)
+			payloads[i] = p
+		}
 		draft, err := encoder.Draft(p, 0, now)
 		if err != nil {
 			payloads[i] = unreadable(p, err)

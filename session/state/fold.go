@@ -159,7 +159,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.PermissionOutcome:
 		f.Permissions.settle(p)
 	case event.Note:
-		return f.applyNote(p)
+		return f.applyStatement(p)
 	case event.SessionEnd:
 		f.Ended, f.Recorder.Open = true, false
 	default:
@@ -168,8 +168,18 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	return true
 }
 
-// applyNote applies the notes that a session reads again.
-func (f *Fold) applyNote(n event.Note) bool {
+// Statements are the methods of the notes that change a session's state. Only the hub
+// makes such a note: a method is not in this list by accident.
+func Statements() []string {
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, transcript.NoteForked, transcript.NoteSegment}
+}
+
+// applyStatement applies a statement of the hub. The same note from an agent, a
+// recorder or an import changes nothing.
+func (f *Fold) applyStatement(n event.Note) bool {
+	if !slices.Contains(Statements(), n.Statement()) {
+		return false
+	}
 	f.HalfTold = f.HalfTold || n.Method == transcript.NoteSegment
 	if rules, is := applyRule(f.Rules, n); is {
 		f.Rules = rules
