@@ -53,7 +53,8 @@ class Agent {
   hides(row: Row): boolean {
     if (row.kind !== 'item' || row.item.kind !== 'event') return false
     const { event } = row.item
-    if (event.type === 'note') return this.forgot && !event.data.from && event.data.method === 'abide/context_lost'
+    if (event.type === 'note')
+      return this.forgot && !event.data.from && event.data.method === 'abide/context_lost'
     if (event.type === 'agent_exit') return (this.asleep = event.data.reason === 'asleep')
     if (event.type !== 'agent_started') return false
     this.forgot = event.data.context_lost === true
