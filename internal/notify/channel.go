@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/abidehub/abide/server/wire"
 )
@@ -83,11 +84,14 @@ func (n *Notifier) ChooseChannel(name string, choice Choice) error {
 }
 
 // TestChannel sends a message to a channel, also in quiet hours.
-func (n *Notifier) TestChannel(name string) error {
+func (n *Notifier) TestChannel(grant auth.Grant, name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, ok := n.target(channelID(name)); !ok {
 		return fmt.Errorf("%w: channel %q", ErrNotFound, name)
+	}
+	if err := n.mayTest(grant); err != nil {
+		return err
 	}
 	n.test(channelID(name))
 	return nil

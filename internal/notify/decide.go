@@ -86,9 +86,7 @@ func (n *Notifier) queue(d delivery) {
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(o delivery) bool {
 		return o.Target == d.Target && o.Note.SessionID == d.Note.SessionID && d.Kind != Test
 	})
-	if len(n.saved.Deliveries) >= maxDeliveries {
-		n.saved.Deliveries = n.saved.Deliveries[1:]
-	}
+	n.makeRoom(d)
 	n.saved.Deliveries = append(n.saved.Deliveries, d)
 }
 

@@ -19,8 +19,6 @@ import (
 const (
 	// maxAttempts limits the attempts of a delivery.
 	maxAttempts = 5
-	// sendingAtOnce limits concurrent requests; each has a different target.
-	sendingAtOnce = 8
 	// longestRetry limits the wait that a service may ask for.
 	longestRetry = time.Hour
 	// lifetime is how long after an event a message is still useful.
@@ -29,7 +27,8 @@ const (
 
 // request is a delivery on its way to a target.
 type request struct {
-	note Note
+	note  Note
+	place place
 	// answered means that the device answered the permission request before its
 	// push service responded: the device has removed the message itself.
 	answered bool
@@ -48,14 +47,14 @@ func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next 
 		case !known || now.Sub(d.Note.At) > lifetime && d.Kind != Withdrawn && d.Kind != Test || n.isShown(d):
 			n.drop(d.ID)
 			changed = true
-		case n.busy[d.Target] != nil || len(n.busy) >= sendingAtOnce:
+		case n.busy[d.Target] != nil || !n.maySend(n.placeOf(t)):
 			// The end of that request rings the bell.
 		case d.Due.After(now):
 			next = sooner(next, d.Due)
 		case d.Kind != Test && d.Kind != Withdrawn && !quiet.IsZero():
 			next = sooner(next, quiet)
 		default:
-			n.busy[d.Target] = &request{note: d.Note}
+			n.busy[d.Target] = &request{note: d.Note, place: n.placeOf(t)}
 			n.counts.Sent++
 			n.noteTold(d)
 			changed = true
@@ -204,6 +203,9 @@ func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing
 	n.mu.Lock()
 	guard, public, private := n.guard, n.saved.PublicKey, n.saved.PrivateKey
 	n.mu.Unlock()
+	if !n.placeOf(t).owner {
+		guard = guard.Public()
+	}
 	p := n.payload(t, d)
 	switch {
 	case t.push != nil:

@@ -69,7 +69,8 @@ type Notifier struct {
 	saved  record // the contents of push.json
 	guard  *outgoing.Guard
 	config channelSet
-	busy   map[string]*request // the request on its way, by target
+	busy   map[string]*request    // the request on its way, by target
+	tests  map[string][]time.Time // of the last minute, by credential
 	counts wire.NotifyCounts
 }
 
@@ -84,7 +85,7 @@ func Open(o Options) (*Notifier, error) {
 	}
 	n := &Notifier{
 		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(),
-		sessions: map[string]*follow{}, saved: saved, busy: map[string]*request{},
+		sessions: map[string]*follow{}, saved: saved, busy: map[string]*request{}, tests: map[string][]time.Time{},
 	}
 	n.Configure(o.Guard, o.Channels, o.Base)
 	return n, nil
@@ -124,7 +125,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	n.revive(ctx)
 	version := uint64(0)
 	for {
-		changed, kicked := n.manager.Changed(), n.kick.Listen()
+		changed, kicked, granted := n.manager.Changed(), n.kick.Listen(), n.registry.Changed()
+		n.prune()
 		version = n.lookAt(ctx, version)
 		due := n.dispatch(ctx, &sending)
 		var at <-chan time.Time
@@ -136,6 +138,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-changed:
 		case <-kicked:
+		case <-granted:
 		case <-at:
 		}
 	}

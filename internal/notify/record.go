@@ -14,10 +14,6 @@ const (
 	fileName = "push.json"
 	// keptOutcomes is how many past outcomes are kept for the settings.
 	keptOutcomes = 100
-	// maxSubscriptions limits the browsers of a hub, and maxDeliveries the waiting
-	// messages.
-	maxSubscriptions = 200
-	maxDeliveries    = 2000
 )
 
 // wants reports whether the choice includes a note.
@@ -35,13 +31,16 @@ func shown(c Choice) Choice {
 
 // checkChoice reports the invalid parts of a choice.
 func checkChoice(c Choice) error {
+	if len(c.Events) > len(Kinds()) {
+		return fmt.Errorf("%w: events names some of them twice", ErrInvalid)
+	}
 	for _, k := range c.Events {
 		if !slices.Contains(Kinds(), k) {
 			return fmt.Errorf("%w: %q is not one of the events %v", ErrInvalid, k, Kinds())
 		}
 	}
-	if len(c.Muted) > 1000 {
-		return fmt.Errorf("%w: at most 1000 sessions can be muted", ErrInvalid)
+	if len(c.Muted) > mostMuted || slices.ContainsFunc(c.Muted, func(id string) bool { return len(id) > longestID }) {
+		return fmt.Errorf("%w: at most %d sessions can be muted, each by its id", ErrInvalid, mostMuted)
 	}
 	if c.Quiet != nil {
 		return checkQuiet(*c.Quiet)
@@ -53,6 +52,9 @@ func checkQuiet(q Quiet) error {
 	_, from := time.Parse("15:04", q.From)
 	_, to := time.Parse("15:04", q.To)
 	_, zone := time.LoadLocation(q.Zone)
+	if len(q.Zone) > longestID {
+		zone = ErrInvalid
+	}
 	if from != nil || to != nil || zone != nil {
 		return fmt.Errorf("%w: quiet hours are two times such as 22:00 and 07:00, and a time zone such as Europe/Vienna", ErrInvalid)
 	}

@@ -18,6 +18,32 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrNotFound means that there is no such subscription, channel or token.
 	ErrNotFound = errors.New("not found")
+	// ErrBusy means that a credential has used up its places for now.
+	ErrBusy = errors.New("busy")
+)
+
+const (
+	// maxSubscriptions limits the browsers of a hub, and maxDeliveries the waiting
+	// messages. Of the browsers, a quarter is for owners of all sessions.
+	maxSubscriptions    = 200
+	ownersSubscriptions = maxSubscriptions / 4
+	maxDeliveries       = 2000
+	// subscriptionsOfOne and deliveriesOfOne are a credential's part of them.
+	subscriptionsOfOne = 10
+	deliveriesOfOne    = 100
+	// sendingAtOnce limits concurrent requests; each has a different target. Of these,
+	// ownersSending are for owners of all sessions and for channels. A credential has
+	// sendingOfOne.
+	sendingAtOnce = 8
+	ownersSending = 2
+	sendingOfOne  = 2
+	// testsOfOne is how many test messages a credential may send within testWindow.
+	testsOfOne = 6
+	testWindow = time.Minute
+	// mostMuted limits the sessions that a target mutes, and longestID the length of
+	// each.
+	mostMuted = 1000
+	longestID = 64
 )
 
 // target is a destination: a push subscription or a channel.
@@ -96,12 +122,16 @@ func (n *Notifier) Subscribe(grant auth.Grant, in wire.NewSubscription) (id stri
 		CreatedAt: time.Now().UTC(), Choice: in.NotifyChoice,
 	}
 	if i := slices.IndexFunc(before, func(s subscription) bool { return s.Endpoint == in.Endpoint }); i >= 0 {
+		// An endpoint is its maker's. A browser that was paired again has another credential.
+		if !before[i].of(grant) && !ownsAll(grant) {
+			return "", fmt.Errorf("%w: this endpoint belongs to another device or token", ErrInvalid)
+		}
 		made.ID, made.CreatedAt = before[i].ID, before[i].CreatedAt
 		n.saved.Subscriptions[i] = made
-	} else if len(before) >= maxSubscriptions {
-		return "", fmt.Errorf("%w: %d browsers take notifications, which is the most; turn them off on one", ErrInvalid, len(before))
+	} else if err := n.room(grant); err != nil {
+		return "", err
 	} else {
-		n.saved.Subscriptions = append(before, made)
+		n.saved.Subscriptions = append(n.saved.Subscriptions, made)
 	}
 	if err := n.save(); err != nil {
 		n.saved.Subscriptions = before
@@ -170,6 +200,9 @@ func (n *Notifier) TestPush(grant auth.Grant, id string) error {
 	if !n.owns(grant, id) {
 		return fmt.Errorf("%w: subscription %q", ErrNotFound, id)
 	}
+	if err := n.mayTest(grant); err != nil {
+		return err
+	}
 	n.test(id)
 	return nil
 }
@@ -181,4 +214,112 @@ func (n *Notifier) test(id string) {
 	}})
 	n.keep()
 	n.kick.Ring()
+}
+
+// place says whose a target is, by which its places are counted.
+type place struct {
+	device string // empty for a channel
+	owner  bool
+}
+
+// placeOf asks the registry for a target's credential.
+func (n *Notifier) placeOf(t target) place {
+	if t.device == "" {
+		return place{owner: true}
+	}
+	grant, err := n.registry.Grant(auth.Kind(t.deviceKind), t.device)
+	return place{device: t.device, owner: err == nil && ownsAll(grant)}
+}
+
+func ownsAll(g auth.Grant) bool { return g.May(auth.Manage, "") }
+
+// maySend reports whether a request to a target may begin now. The lock is held.
+func (n *Notifier) maySend(p place) bool {
+	others, own := 0, 0
+	for _, r := range n.busy {
+		if !r.place.owner {
+			others++
+		}
+		if p.device != "" && r.place.device == p.device {
+			own++
+		}
+	}
+	return len(n.busy) < sendingAtOnce && own < sendingOfOne && (p.owner || others < sendingAtOnce-ownersSending)
+}
+
+// room refuses a new subscription of a credential that has no place for it. The lock is
+// held.
+func (n *Notifier) room(grant auth.Grant) error {
+	own, others := 0, 0
+	for _, s := range n.saved.Subscriptions {
+		if s.of(grant) {
+			own++
+		}
+		if g, err := n.registry.Grant(auth.Kind(s.Kind), s.Device); err != nil || !ownsAll(g) {
+			others++
+		}
+	}
+	switch {
+	case own >= subscriptionsOfOne:
+		return fmt.Errorf("%w: %d browsers of this device or token take notifications, which is the most; turn them off on one", ErrInvalid, own)
+	case len(n.saved.Subscriptions) >= maxSubscriptions, !ownsAll(grant) && others >= maxSubscriptions-ownersSubscriptions:
+		return fmt.Errorf("%w: %d browsers take notifications, which is the most; turn them off on one", ErrInvalid, len(n.saved.Subscriptions))
+	}
+	return nil
+}
+
+// prune removes the subscriptions of credentials that have ended, and those that an
+// earlier version let be too large.
+func (n *Notifier) prune() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var gone []string
+	for _, s := range n.saved.Subscriptions {
+		if _, err := n.registry.Grant(auth.Kind(s.Kind), s.Device); err != nil || checkChoice(s.Choice) != nil {
+			gone = append(gone, s.ID)
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	for _, id := range gone {
+		n.removeSubscription(id)
+	}
+	n.keep()
+}
+
+// mayTest counts a test message of a credential. The lock is held.
+func (n *Notifier) mayTest(grant auth.Grant) error {
+	now := time.Now()
+	recent := slices.DeleteFunc(n.tests[grant.ID], func(at time.Time) bool { return now.Sub(at) >= testWindow })
+	if len(recent) >= testsOfOne {
+		return fmt.Errorf("%w: %d test messages in a minute are the most", ErrBusy, testsOfOne)
+	}
+	for id, times := range n.tests { // of others, whose minute is over
+		if now.Sub(times[len(times)-1]) >= testWindow {
+			delete(n.tests, id)
+		}
+	}
+	n.tests[grant.ID] = append(recent, now)
+	return nil
+}
+
+// makeRoom drops the oldest waiting message of a credential that has its part, or of all
+// if there are too many. The lock is held.
+func (n *Notifier) makeRoom(d delivery) {
+	t, _ := n.target(d.Target)
+	own, first := 0, -1
+	for i, o := range n.saved.Deliveries {
+		if other, ok := n.target(o.Target); t.device != "" && ok && other.device == t.device {
+			if own++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if own >= deliveriesOfOne {
+		n.saved.Deliveries = slices.Delete(n.saved.Deliveries, first, first+1)
+	}
+	if len(n.saved.Deliveries) >= maxDeliveries {
+		n.saved.Deliveries = n.saved.Deliveries[1:]
+	}
 }

@@ -49,6 +49,13 @@ type Guard struct {
 	bound time.Duration
 }
 
+// Public is the guard without Allow: for addresses that were not named by an owner.
+func (g *Guard) Public() *Guard {
+	public := *g
+	public.Allow = nil
+	return &public
+}
+
 // Answer is the answer to a request.
 type Answer struct {
 	// Status is the HTTP status. A redirect is not followed: its 3xx is here.

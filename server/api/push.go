@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/server/wire"
@@ -96,7 +97,7 @@ func testChannelRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.notify.TestChannel(name); err != nil {
+	if err := s.notify.TestChannel(c.grant, name); err != nil {
 		return explainNotify(err)
 	}
 	return c.done()
@@ -108,6 +109,8 @@ func explainNotify(err error) error {
 	switch {
 	case errors.Is(err, notify.ErrInvalid):
 		return Invalid("%s", strings.TrimPrefix(err.Error(), notify.ErrInvalid.Error()+": "))
+	case errors.Is(err, notify.ErrBusy):
+		return &Problem{Code: wire.CodeBusy, Message: strings.TrimPrefix(err.Error(), notify.ErrBusy.Error()+": "), RetryAfter: time.Minute}
 	case errors.Is(err, notify.ErrNotFound):
 		return &Problem{Code: wire.CodeNotFound, Message: strings.TrimPrefix(err.Error(), notify.ErrNotFound.Error()+": ")}
 	}
