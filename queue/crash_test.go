@@ -15,22 +15,22 @@ import (
 var steps = []string{"create", "write", "sync", "rename", "sync-dir"}
 
 // verbs change a queue that contains a, b and c, with a in flight.
-var verbs = map[string]func(q *queue.Queue) error{
-	"add":    func(q *queue.Queue) error { _, err := q.Add(item("d")); return err },
-	"edit":   func(q *queue.Queue) error { return edit(q, "b", "edited", "") },
-	"move":   func(q *queue.Queue) error { return move(q, "c", 1) },
-	"remove": func(q *queue.Queue) error { return q.Remove("b", noon) },
-	"clear":  func(q *queue.Queue) error { _, err := q.Clear(noon); return err },
-	"settle": func(q *queue.Queue) error { return enter(q, "a", 9) },
-	"enter": func(q *queue.Queue) error {
+var verbs = map[string]func(q written) error{
+	"add":    func(q written) error { _, err := q.Add(item("d")); return err },
+	"edit":   func(q written) error { return edit(q, "b", "edited", "") },
+	"move":   func(q written) error { return move(q, "c", 1) },
+	"remove": func(q written) error { return q.Remove("b", noon) },
+	"clear":  func(q written) error { _, err := q.Clear(noon); return err },
+	"settle": func(q written) error { return enter(q, "a", 9) },
+	"enter": func(q written) error {
 		return q.Enter(queue.Entry{PromptID: "x", Outcome: queue.Received, Seq: 9})
 	},
-	"interrupt": func(q *queue.Queue) error { return q.Interrupt("old", 8, noon) },
-	"advance":   func(q *queue.Queue) error { return q.Advance(99) },
+	"interrupt": func(q written) error { return q.Interrupt("old", 8, noon) },
+	"advance":   func(q written) error { return q.Advance(99) },
 }
 
 // snapshot is everything a reader can see of a queue.
-func snapshot(t require.TestingT, q *queue.Queue) string {
+func snapshot(t require.TestingT, q written) string {
 	s := fmt.Sprint(q.LogSeq(), " ")
 	for _, i := range q.Items() {
 		s += fmt.Sprint(i.PromptID, "=", i.Text, " ")
@@ -43,9 +43,9 @@ func snapshot(t require.TestingT, q *queue.Queue) string {
 	return s
 }
 
-func prepare(t *testing.T, dir string, failpoint func(string) error) *queue.Queue {
+func prepare(t *testing.T, dir string, failpoint func(string) error) written {
 	t.Helper()
-	q, err := queue.Open(dir, queue.Options{Failpoint: failpoint})
+	q, err := openWith(dir, queue.Options{Failpoint: failpoint})
 	require.NoError(t, err)
 	require.NoError(t, q.Enter(queue.Entry{PromptID: "old", Hash: hashOf("old"), Outcome: queue.Received, Seq: 1}))
 	add(t, q, "a", "b", "c")
@@ -165,8 +165,8 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		failing := ""
-		reopen := func() *queue.Queue {
-			q, err := queue.Open(dir, queue.Options{Failpoint: func(step string) error {
+		reopen := func() written {
+			q, err := openWith(dir, queue.Options{Failpoint: func(step string) error {
 				if step == failing {
 					return errDisk
 				}
@@ -228,6 +228,131 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 					require.True(rt, err != nil || s.Outcome == queue.Removed)
 				}
 			}
+		}
+	})
+}
+
+// TestAnyOrderOfWritesKeepsEveryPromptOnce has saves under way while the log goes on,
+// clients ask for changes and the process is killed.
+func TestAnyOrderOfWritesKeepsEveryPromptOnce(t *testing.T) {
+	type pending struct {
+		save    *queue.Save
+		added   string // the prompt that the client added
+		removed string
+		written bool
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		failing := ""
+		logged := map[string]int64{}
+		reopen := func() *queue.Queue {
+			q, err := queue.Open(dir, queue.Options{Failpoint: func(step string) error {
+				if step == failing {
+					return errDisk
+				}
+				return nil
+			}})
+			require.NoError(rt, err)
+			require.Nil(rt, q.Damage())
+			known := q.LogSeq()
+			for id, s := range logged {
+				if s > known {
+					q.Enter(queue.Entry{PromptID: id, Hash: hashOf(id), Outcome: queue.Received, Seq: s})
+				}
+			}
+			return q
+		}
+		q := reopen()
+		var line []*pending
+		seq, asked := int64(0), false
+		acked, gone := map[string]bool{}, map[string]bool{}
+		begin := func(p pending, err error) {
+			if err == nil && p.save != nil {
+				line = append(line, &p)
+				asked = true
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			failing = rapid.SampledFrom([]string{"", "", "", "write", "rename", "sync-dir"}).Draw(rt, "failing")
+			id := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "id")
+			switch rapid.SampledFrom([]string{"add", "add", "remove", "due", "write", "write", "settle", "settle", "take", "enter", "kill"}).Draw(rt, "step") {
+			case "add":
+				if !asked {
+					save, err := q.Add(item(id))
+					begin(pending{save: save, added: id}, err)
+				}
+			case "remove":
+				if !asked {
+					save, err := q.Remove(id, noon)
+					begin(pending{save: save, removed: id}, err)
+				}
+			case "due":
+				save := q.Due()
+				if save == nil {
+					save = q.Retry()
+				}
+				if save != nil {
+					line = append(line, &pending{save: save})
+				}
+			case "write":
+				for _, p := range line {
+					if !p.written {
+						p.save.Write()
+						p.written = true
+						break
+					}
+				}
+			case "settle":
+				if len(line) == 0 || !line[0].written {
+					break
+				}
+				p := line[0]
+				line = line[1:]
+				err := q.Settle(p.save)
+				asked = asked && p.added+p.removed == ""
+				if err == nil && p.removed != "" {
+					gone[p.removed] = true
+				}
+				if status, known, _ := q.Lookup(p.added, hashOf(p.added)); err == nil && p.added != "" {
+					require.True(rt, known, "an acknowledged prompt is not known")
+					acked[p.added] = acked[p.added] || status.Outcome == queue.Queued
+				}
+			case "take":
+				if got, ok := q.Take(noon); ok {
+					require.False(rt, asked, "taken while a client's change is being written")
+					require.Zero(rt, logged[got.PromptID], "taken twice")
+					require.False(rt, gone[got.PromptID], "a removed prompt was taken")
+					seq++
+					logged[got.PromptID] = seq
+					q.Enter(queue.Entry{PromptID: got.PromptID, Outcome: queue.Received, Seq: seq, At: noon})
+				}
+			case "enter": // a prompt that did not wait
+				seq++
+				direct := fmt.Sprint("x", seq)
+				logged[direct] = seq
+				q.Enter(queue.Entry{PromptID: direct, Hash: hashOf(direct), Outcome: queue.Received, Seq: seq, At: noon})
+			case "kill":
+				failing, line, asked = "", nil, false
+				q = reopen()
+			}
+			waiting := map[string]bool{}
+			for _, i := range q.Items() {
+				require.False(rt, waiting[i.PromptID], "in the queue twice")
+				require.Zero(rt, logged[i.PromptID], "in the queue and in the log")
+				require.False(rt, gone[i.PromptID], "a removed prompt waits again")
+				waiting[i.PromptID] = true
+			}
+			for id := range acked {
+				_, known, err := q.Lookup(id, hashOf(id))
+				require.NoError(rt, err)
+				require.True(rt, known, "an acknowledged prompt was lost")
+			}
+			for id := range logged {
+				status, known, err := q.Lookup(id, hashOf(id))
+				require.NoError(rt, err)
+				require.True(rt, known && status.Outcome == queue.Received, "a prompt of the log is not in the ledger")
+			}
+			require.GreaterOrEqual(rt, q.LogSeq(), seq)
 		}
 	})
 }

@@ -61,12 +61,22 @@ func (l ledger) with(e Entry) ledger {
 	return append(next, e)
 }
 
-// split divides a ledger that has grown too large. If the archive fails, the next
-// attempt is only after more prompts.
+// split divides a ledger into the entries that move to the archive and the newest
+// ones.
 func (l ledger) split() (old, young ledger) {
-	if len(l) <= 2*ledgerSize || len(l)%ledgerSize != 1 {
-		return nil, l
-	}
 	at := len(l) - ledgerSize
 	return l[:at], slices.Clone(l[at:])
+}
+
+// without returns the ledger without these entries. A later entry of the same prompt
+// stays.
+func (l ledger) without(gone ledger) ledger {
+	ids := make(map[string]Entry, len(gone))
+	for _, e := range gone {
+		ids[e.PromptID] = e
+	}
+	return slices.DeleteFunc(slices.Clone(l), func(e Entry) bool {
+		old, listed := ids[e.PromptID]
+		return listed && old == e
+	})
 }

@@ -45,13 +45,18 @@ type Status struct {
 }
 
 // Queue is one session's waiting prompts and the ledger of its prompt ids. It is
-// not safe for concurrent use.
+// not safe for concurrent use, except for the Write of a Save.
 //
-// A change that a client requested (Add, Revise, Remove, Clear) is on the device
-// when it returns nil, and did not happen when it fails. A change that follows from
-// the log (Enter, Advance, Interrupt) always takes effect in memory: its error only
-// says that the file could not be written now. The next save catches up, and after
-// a crash the log has the facts.
+// Its methods do not write the file, because their caller must not wait for the
+// device. They return a Save, or nil if there is nothing to write. The caller
+// writes it, in any goroutine, and gives it to Settle. Saves are written and settled
+// one after the other, in the order in which they were made.
+//
+// A change that a client requested (Add, Revise, Remove, Clear) takes effect in
+// Settle, when it is on the device. It did not happen if that fails. Until then Take
+// returns nothing, and no other change may be requested. A change that follows from
+// the log (Enter, Advance, Interrupt) takes effect at once. Due returns its Save,
+// and after a crash the log has the facts.
 type Queue struct {
 	file    file
 	maxSize int
@@ -61,8 +66,12 @@ type Queue struct {
 	now   contents
 	old   archive
 	taken string // prompt id of the item in flight
-	// unsaved is true while the file may be outdated.
-	unsaved bool
+
+	version uint64 // of now: the number of changes in this run
+	saved   uint64 // the version that is on the device
+	saves   int    // Saves that are not settled
+	asked   bool   // one of them is a client's change
+	splitAt int    // the ledger's size from which its oldest entries move to the archive
 	// failed is why the last save failed; nil if it worked.
 	failed error
 }
@@ -80,7 +89,7 @@ type Damage struct {
 // reports it, and the queue is empty too. In both cases LogSeq is 0: enter the
 // log's prompts before using the queue.
 func Open(dir string, o Options) (*Queue, error) {
-	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize}
+	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize, splitAt: 2*ledgerSize + 1}
 	c, err := q.file.load()
 	var damaged *jsonfile.DamagedError
 	switch {
@@ -94,6 +103,9 @@ func Open(dir string, o Options) (*Queue, error) {
 		q.damage = &Damage{Cause: damaged.Err, Aside: aside}
 	case err != nil:
 		return nil, fmt.Errorf("open queue: %w", err)
+	}
+	if q.missing || q.damage != nil {
+		q.version++ // Flush makes a new file
 	}
 	q.now = c
 	if q.old, err = q.file.loadArchive(); err != nil {
@@ -135,19 +147,9 @@ func (q *Queue) Len() int { return len(q.now.Items) }
 func (q *Queue) Items() []Item { return q.now.Items }
 
 // Lookup returns the outcome of a prompt id, if it is known. With another payload
-// than at first it returns ErrConflict. The outcome is on the device.
+// than at first it returns ErrConflict. Flush says whether the outcome is on the
+// device, which must be so before a client is told.
 func (q *Queue) Lookup(promptID, hash string) (Status, bool, error) {
-	status, known, err := q.lookup(promptID, hash)
-	if err != nil || !known {
-		return Status{}, known, err
-	}
-	if err := q.Flush(); err != nil {
-		return Status{}, true, err
-	}
-	return status, true, nil
-}
-
-func (q *Queue) lookup(promptID, hash string) (Status, bool, error) {
 	if i := q.index(promptID); i >= 0 {
 		if q.now.Items[i].Hash != hash {
 			return Status{}, true, fmt.Errorf("prompt %q: %w", promptID, ErrConflict)
@@ -164,22 +166,22 @@ func (q *Queue) lookup(promptID, hash string) (Status, bool, error) {
 	return Status{Outcome: e.Outcome, Seq: e.Seq}, true, nil
 }
 
-// Add appends a prompt. A known prompt id gets its latest outcome and changes
-// nothing.
-func (q *Queue) Add(item Item) (Status, error) {
+// Add appends a prompt. A known prompt id keeps its outcome, and the Save is that of
+// Flush. Lookup returns the outcome after Settle.
+func (q *Queue) Add(item Item) (*Save, error) {
 	item.Hash = Hash(item.Text, item.Attachments)
-	if status, known, err := q.Lookup(item.PromptID, item.Hash); known || err != nil {
-		return status, err
+	if _, known, err := q.Lookup(item.PromptID, item.Hash); err != nil {
+		return nil, err
+	} else if known {
+		return q.Flush(), nil
 	}
 	if q.maxSize > 0 && len(q.now.Items) >= q.maxSize {
-		return Status{}, fmt.Errorf("%w: %d prompts wait", ErrFull, len(q.now.Items))
+		return nil, fmt.Errorf("%w: %d prompts wait", ErrFull, len(q.now.Items))
 	}
-	next := q.now
-	next.Items = append(slices.Clone(q.now.Items), item)
-	if err := q.commit(next); err != nil {
-		return Status{}, err
-	}
-	return Status{Outcome: Queued, Position: len(q.now.Items) - 1}, nil
+	return q.ask(func(c contents) (contents, error) {
+		c.Items = append(slices.Clone(c.Items), item)
+		return c, nil
+	})
 }
 
 // Revision is a change of a waiting prompt. Nil fields do not change.
@@ -196,60 +198,61 @@ type Revision struct {
 }
 
 // Revise changes a waiting prompt: all of the revision or nothing.
-func (q *Queue) Revise(promptID string, r Revision) error {
-	i, err := q.waiting(promptID)
-	if err != nil {
-		return err
-	}
-	item := q.now.Items[i]
-	if r.Text != nil {
-		item.Text = *r.Text
-	}
-	if r.Title != nil {
-		item.Title = *r.Title
-	}
-	if r.Reschedule {
-		item.ScheduledAt = r.ScheduledAt
-	}
-	items := slices.Delete(slices.Clone(q.now.Items), i, i+1)
-	if r.Position != nil {
-		i = min(max(*r.Position, 0), len(items))
-	}
-	next := q.now
-	next.Items = slices.Insert(items, i, item)
-	return q.commit(next)
+func (q *Queue) Revise(promptID string, r Revision) (*Save, error) {
+	return q.ask(func(c contents) (contents, error) {
+		i, err := q.waiting(c, promptID)
+		if err != nil {
+			return c, err
+		}
+		item := c.Items[i]
+		if r.Text != nil {
+			item.Text = *r.Text
+		}
+		if r.Title != nil {
+			item.Title = *r.Title
+		}
+		if r.Reschedule {
+			item.ScheduledAt = r.ScheduledAt
+		}
+		items := slices.Delete(slices.Clone(c.Items), i, i+1)
+		if r.Position != nil {
+			i = min(max(*r.Position, 0), len(items))
+		}
+		c.Items = slices.Insert(items, i, item)
+		return c, nil
+	})
 }
 
 // Remove removes a waiting prompt; it will not run.
-func (q *Queue) Remove(promptID string, at time.Time) error {
-	i, err := q.waiting(promptID)
-	if err != nil {
-		return err
-	}
-	next := q.now
-	next.Items = slices.Delete(slices.Clone(q.now.Items), i, i+1)
-	q.remember(&next, removed(q.now.Items[i], at))
-	return q.commit(next)
+func (q *Queue) Remove(promptID string, at time.Time) (*Save, error) {
+	return q.ask(func(c contents) (contents, error) {
+		i, err := q.waiting(c, promptID)
+		if err != nil {
+			return c, err
+		}
+		c.Ledger = c.Ledger.with(removed(c.Items[i], at))
+		c.Items = slices.Delete(slices.Clone(c.Items), i, i+1)
+		return c, nil
+	})
 }
 
-// Clear removes every waiting prompt except one in flight, and returns their
-// number.
-func (q *Queue) Clear(at time.Time) (int, error) {
-	next := q.now
-	next.Items = nil
-	count := 0
-	for _, item := range q.now.Items {
-		if item.PromptID == q.taken {
-			next.Items = append(next.Items, item)
-			continue
+// Clear removes every waiting prompt except one in flight.
+func (q *Queue) Clear(at time.Time) (*Save, error) {
+	if !slices.ContainsFunc(q.now.Items, func(item Item) bool { return item.PromptID != q.taken }) {
+		return q.Flush(), nil
+	}
+	return q.ask(func(c contents) (contents, error) {
+		var kept []Item
+		for _, item := range c.Items {
+			if item.PromptID == q.taken {
+				kept = append(kept, item)
+				continue
+			}
+			c.Ledger = c.Ledger.with(removed(item, at))
 		}
-		q.remember(&next, removed(item, at))
-		count++
-	}
-	if count == 0 {
-		return 0, q.Flush()
-	}
-	return count, q.commit(next)
+		c.Items = kept
+		return c, nil
+	})
 }
 
 func removed(item Item, at time.Time) Entry {
@@ -260,9 +263,9 @@ func removed(item Item, at time.Time) Entry {
 // item as in flight and returns it. The second step is Enter, when the prompt is in
 // the log, or Return, when it never will be. The mark is not stored: after a crash
 // the log shows whether the second step was reached. Only one item is in flight at
-// a time.
+// a time, and none while a client's change is being written: it may be of this item.
 func (q *Queue) Take(now time.Time) (Item, bool) {
-	if q.taken != "" {
+	if q.taken != "" || q.asked {
 		return Item{}, false
 	}
 	for _, item := range q.now.Items {
@@ -292,9 +295,9 @@ func (q *Queue) NextDue(now time.Time) (time.Time, bool) {
 	return earliest, !earliest.IsZero()
 }
 
-// Enter adds a prompt of the log to the ledger, and removes it from the items if it
-// waits. Call it in the order of the log.
-func (q *Queue) Enter(entries ...Entry) error {
+// Enter adds prompts of the log to the ledger, and removes them from the items if
+// they wait. Call it in the order of the log.
+func (q *Queue) Enter(entries ...Entry) {
 	next := q.now
 	for _, e := range entries {
 		if i := indexOf(next.Items, e.PromptID); i >= 0 {
@@ -307,57 +310,39 @@ func (q *Queue) Enter(entries ...Entry) error {
 			q.taken = ""
 		}
 		e.At = e.At.UTC()
-		q.remember(&next, e)
+		next.Ledger = next.Ledger.with(e)
 		next.LogSeq = max(next.LogSeq, e.Seq)
 	}
-	return q.adopt(next)
+	q.adopt(next)
 }
 
 // Interrupt records that the event at seq interrupted a prompt's turn. It ignores a
 // prompt that the ledger does not know.
-func (q *Queue) Interrupt(promptID string, seq int64, at time.Time) error {
+func (q *Queue) Interrupt(promptID string, seq int64, at time.Time) {
 	next := q.now
 	next.LogSeq = max(next.LogSeq, seq)
 	if e, ok := q.find(q.now.Ledger, promptID); ok {
 		e.Outcome, e.At = Interrupted, at.UTC()
-		q.remember(&next, e)
+		next.Ledger = next.Ledger.with(e)
 	}
-	return q.adopt(next)
+	q.adopt(next)
 }
 
 // Advance records that the ledger has every prompt of the log up to seq.
-func (q *Queue) Advance(seq int64) error {
-	if seq <= q.now.LogSeq {
-		return q.Flush()
+func (q *Queue) Advance(seq int64) {
+	if seq > q.now.LogSeq {
+		next := q.now
+		next.LogSeq = seq
+		q.adopt(next)
 	}
-	next := q.now
-	next.LogSeq = seq
-	return q.adopt(next)
 }
 
 // Rewind resets LogSeq, because the log is not the one that the ledger followed.
 // Enter its contents.
 func (q *Queue) Rewind() { q.now.LogSeq = 0 }
 
-// Flush retries a failed save.
-func (q *Queue) Flush() error {
-	if !q.unsaved {
-		return nil
-	}
-	return q.adopt(q.now)
-}
-
-// Err is why the last attempt to write the file failed, or nil.
+// Err is why the last Save failed, or nil.
 func (q *Queue) Err() error { return q.failed }
-
-// Retry writes the file if the last attempt failed, and reports whether it still
-// fails.
-func (q *Queue) Retry() error {
-	if q.failed == nil {
-		return nil
-	}
-	return q.adopt(q.now)
-}
 
 // find looks up a prompt in the ledger and then in the archive.
 func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
@@ -367,51 +352,9 @@ func (q *Queue) find(in ledger, promptID string) (Entry, bool) {
 	return q.old.find(promptID)
 }
 
-// remember adds an entry to the ledger of next. Entries that no longer fit go into
-// the archive first. If that fails they stay in the ledger, so that no prompt id is
-// ever lost.
-func (q *Queue) remember(next *contents, e Entry) {
-	next.Ledger = next.Ledger.with(e)
-	old, young := next.Ledger.split()
-	if len(old) == 0 || q.file.archive(q.old.news(old)) != nil {
-		return
-	}
-	for _, e := range old {
-		q.old.add(e)
-	}
-	next.Ledger = young
-}
-
-// commit makes next the contents if it can be saved; otherwise nothing changes.
-func (q *Queue) commit(next contents) error {
-	landed, err := q.save(next)
-	if landed {
-		// A reader finds it in the file, so memory must have it too. Lookup saves
-		// again before it acknowledges.
-		q.now, q.unsaved = next, err != nil
-	}
-	return err
-}
-
-// adopt makes next the contents even if it cannot be saved.
-func (q *Queue) adopt(next contents) error {
-	q.now, q.unsaved = next, true
-	_, err := q.save(next)
-	if err == nil {
-		q.unsaved = false
-	}
-	return err
-}
-
-func (q *Queue) save(c contents) (landed bool, err error) {
-	landed, err = q.file.save(c)
-	q.failed = err
-	return landed, err
-}
-
-// waiting finds an item that may be changed.
-func (q *Queue) waiting(promptID string) (int, error) {
-	i := q.index(promptID)
+// waiting finds an item of c that may be changed.
+func (q *Queue) waiting(c contents, promptID string) (int, error) {
+	i := indexOf(c.Items, promptID)
 	if i < 0 {
 		return 0, fmt.Errorf("prompt %q: %w", promptID, ErrNotFound)
 	}

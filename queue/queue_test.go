@@ -23,19 +23,79 @@ func TestMain(m *testing.M) {
 
 var noon = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
 
-func open(t *testing.T, dir string) *queue.Queue {
+func open(t *testing.T, dir string) written {
 	t.Helper()
-	q, err := queue.Open(dir, queue.Options{})
+	q, err := openWith(dir, queue.Options{})
 	require.NoError(t, err)
 	require.Nil(t, q.Damage())
 	return q
+}
+
+// written is a queue whose owner waits for each Save.
+type written struct{ *queue.Queue }
+
+func openWith(dir string, o queue.Options) (written, error) {
+	q, err := queue.Open(dir, o)
+	return written{q}, err
+}
+
+func (w written) write(s *queue.Save, err error) error {
+	if s == nil || err != nil {
+		return err
+	}
+	s.Write()
+	return w.Settle(s)
+}
+
+// follow writes what follows from the log.
+func (w written) follow() error { return w.write(w.Flush(), nil) }
+
+func (w written) Lookup(id, hash string) (queue.Status, bool, error) {
+	status, known, err := w.Queue.Lookup(id, hash)
+	if known && err == nil {
+		err = w.follow()
+	}
+	return status, known, err
+}
+
+func (w written) Add(i queue.Item) (queue.Status, error) {
+	if err := w.write(w.Queue.Add(i)); err != nil {
+		return queue.Status{}, err
+	}
+	status, _, err := w.Queue.Lookup(i.PromptID, queue.Hash(i.Text, i.Attachments))
+	return status, err
+}
+
+func (w written) Revise(id string, r queue.Revision) error { return w.write(w.Queue.Revise(id, r)) }
+
+func (w written) Remove(id string, at time.Time) error { return w.write(w.Queue.Remove(id, at)) }
+
+func (w written) Clear(at time.Time) (int, error) {
+	before := w.Len()
+	err := w.write(w.Queue.Clear(at))
+	return before - w.Len(), err
+}
+
+func (w written) Enter(entries ...queue.Entry) error {
+	w.Queue.Enter(entries...)
+	return w.follow()
+}
+
+func (w written) Interrupt(id string, seq int64, at time.Time) error {
+	w.Queue.Interrupt(id, seq, at)
+	return w.follow()
+}
+
+func (w written) Advance(seq int64) error {
+	w.Queue.Advance(seq)
+	return w.follow()
 }
 
 func item(id string) queue.Item {
 	return queue.Item{PromptID: id, Text: "do " + id, QueuedAt: noon}
 }
 
-func add(t *testing.T, q *queue.Queue, ids ...string) {
+func add(t *testing.T, q written, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		status, err := q.Add(item(id))
@@ -44,7 +104,7 @@ func add(t *testing.T, q *queue.Queue, ids ...string) {
 	}
 }
 
-func ids(q *queue.Queue) []string {
+func ids(q written) []string {
 	list := []string{}
 	for _, i := range q.Items() {
 		list = append(list, i.PromptID)
@@ -55,7 +115,7 @@ func ids(q *queue.Queue) []string {
 func hashOf(id string) string { return queue.Hash("do "+id, nil) }
 
 // enter is the second step of Take, after the prompt was logged at seq.
-func enter(q *queue.Queue, id string, seq int64) error {
+func enter(q written, id string, seq int64) error {
 	return q.Enter(queue.Entry{PromptID: id, Outcome: queue.Received, Seq: seq, At: noon})
 }
 
@@ -94,7 +154,7 @@ func TestAResendGetsTheLatestOutcomeAndChangesNothing(t *testing.T) {
 	require.True(t, ok)
 	require.NoError(t, enter(q, "a", 7))
 
-	for _, q := range []*queue.Queue{q, open(t, dir)} {
+	for _, q := range []written{q, open(t, dir)} {
 		for id, want := range map[string]queue.Status{
 			"a": {Outcome: queue.Received, Seq: 7},
 			"b": {Outcome: queue.Removed},
@@ -130,7 +190,7 @@ func TestTheOriginalPayloadCountsAfterAnEdit(t *testing.T) {
 	q := open(t, dir)
 	add(t, q, "a")
 	require.NoError(t, edit(q, "a", "edited", "title"))
-	check := func(q *queue.Queue, want queue.Outcome) {
+	check := func(q written, want queue.Outcome) {
 		t.Helper()
 		status, known, err := q.Lookup("a", hashOf("a"))
 		require.NoError(t, err)
@@ -184,7 +244,7 @@ func TestItemsMoveEditAndClear(t *testing.T) {
 }
 
 func TestAFullQueueRefusesNewPromptsButAnswersResends(t *testing.T) {
-	q, err := queue.Open(t.TempDir(), queue.Options{MaxSize: 2})
+	q, err := openWith(t.TempDir(), queue.Options{MaxSize: 2})
 	require.NoError(t, err)
 	add(t, q, "a", "b")
 	_, err = q.Add(item("c"))
@@ -252,7 +312,7 @@ func TestNoPromptIDIsEverForgotten(t *testing.T) {
 	require.NoError(t, q.Enter(entries[:total-1]...))
 	require.NoError(t, q.Enter(entries[total-1]))
 	require.NoError(t, q.Interrupt("p0", total+1, noon))
-	requireKnown := func(q *queue.Queue) {
+	requireKnown := func(q written) {
 		t.Helper()
 		for n := range total {
 			id := fmt.Sprint("p", n)
@@ -293,7 +353,7 @@ func TestNoPromptIDIsEverForgotten(t *testing.T) {
 func TestAPromptIDThatCannotBeArchivedStaysInTheLedger(t *testing.T) {
 	dir := t.TempDir()
 	broken := true
-	q, err := queue.Open(dir, queue.Options{Failpoint: func(step string) error {
+	q, err := openWith(dir, queue.Options{Failpoint: func(step string) error {
 		if broken && step == "archive" {
 			return errors.New("no space left")
 		}
@@ -339,7 +399,7 @@ func TestADamagedFileIsSetAsideAndReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "queue.json"), []byte(garbage), 0o600))
-			q, err := queue.Open(dir, queue.Options{})
+			q, err := openWith(dir, queue.Options{})
 			require.NoError(t, err)
 			require.NotNil(t, q.Damage())
 			require.Error(t, q.Damage().Cause)
@@ -379,10 +439,10 @@ func TestTheFileIsPrivate(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-func edit(q *queue.Queue, promptID, text, title string) error {
+func edit(q written, promptID, text, title string) error {
 	return q.Revise(promptID, queue.Revision{Text: &text, Title: &title})
 }
 
-func move(q *queue.Queue, promptID string, position int) error {
+func move(q written, promptID string, position int) error {
 	return q.Revise(promptID, queue.Revision{Position: &position})
 }

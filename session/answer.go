@@ -37,45 +37,54 @@ type questions struct {
 	*foldedLog
 	agent     *agentSlot
 	turn      *turnRun
+	files     *fileWriter
 	unwatched time.Time // since when requests are open and the session is unwatched
 }
 
-func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
-	var none event.PermissionOutcome
+// take gives the outcome of an answer to reply, perhaps later.
+func (q *questions) take(a Answer, reply func(event.PermissionOutcome, error)) {
+	if err := q.settle(a, reply); err != nil {
+		reply(event.PermissionOutcome{}, err)
+	}
+}
+
+// settle is take. It calls reply only if it returns nil.
+func (q *questions) settle(a Answer, reply func(event.PermissionOutcome, error)) error {
 	if winner, settled := q.fold.Permissions.Outcome(a.PermissionID); settled {
 		if q.sentAgain(winner, a) {
-			return winner, nil
+			reply(winner, nil)
+			return nil
 		}
-		return none, &state.AlreadyResolved{Winner: winner}
+		return &state.AlreadyResolved{Winner: winner}
 	}
 	request, open := q.fold.Permissions.Find(a.PermissionID)
 	if !open {
-		return none, fmt.Errorf("%w: no permission request %q is open in this session", state.ErrNotFound, a.PermissionID)
+		return fmt.Errorf("%w: no permission request %q is open in this session", state.ErrNotFound, a.PermissionID)
 	}
 	if a.SeenSeq > 0 && q.fold.Tools.ChangedAt(request.Request.ToolCallID) > a.SeenSeq {
-		return none, fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", state.ErrConflict)
+		return fmt.Errorf("%w: the agent changed this tool call after the answer was given: look at it again", state.ErrConflict)
 	}
 	chosen, offered := request.Option(a.OptionID)
 	if !offered {
-		return none, fmt.Errorf("%w: the agent did not offer option %q", state.ErrInvalid, a.OptionID)
+		return fmt.Errorf("%w: the agent did not offer option %q", state.ErrInvalid, a.OptionID)
 	}
 	if len(a.Content) > 0 && (request.Request.Form == nil || !isObject(a.Content)) {
-		return none, fmt.Errorf("%w: content is a JSON object and answers a form", state.ErrInvalid)
+		return fmt.Errorf("%w: content is a JSON object and answers a form", state.ErrInvalid)
 	}
 	if request.Request.Form != nil && (chosen.Kind == event.AllowOnce || chosen.Kind == event.AllowAlways) {
 		if err := checkForm(request.Request.Form, a.Content); err != nil {
-			return none, err
+			return err
 		}
 	}
 	if a.Remember != "" && a.Remember != state.RuleSession && a.Remember != state.RuleAgent {
-		return none, fmt.Errorf("%w: an answer is remembered for the %s or the %s", state.ErrInvalid, state.RuleSession, state.RuleAgent)
+		return fmt.Errorf("%w: an answer is remembered for the %s or the %s", state.ErrInvalid, state.RuleSession, state.RuleAgent)
 	}
 	lasting, err := q.lastingOf(request, chosen, a)
 	if err != nil {
-		return none, err
+		return err
 	}
 	if err := q.refusal(); err != nil {
-		return none, err
+		return err
 	}
 	outcome := event.PermissionOutcome{
 		PermissionID: a.PermissionID,
@@ -90,15 +99,22 @@ func (q *questions) answer(a Answer) (event.PermissionOutcome, error) {
 		list = append(list, state.Entry{Turn: request.Turn, Payload: note})
 	}
 	if _, err := q.write(list...); err != nil {
-		return none, fmt.Errorf("settle permission request: %w", q.stuck(err))
+		return fmt.Errorf("settle permission request: %w", q.stuck(err))
+	}
+	told, proc := outcome, q.agent.proc
+	told.OptionID = lasting.tell
+	answered := func() {
+		if q.agent.proc == proc { // not another one since
+			q.tellAgent(told)
+		}
+		reply(outcome, nil)
 	}
 	if lasting.rule != nil && lasting.rule.Scope == state.RuleAgent {
-		q.keepRule(*lasting.rule)
+		q.keepRule(*lasting.rule, answered) // before the agent asks the next question
+	} else {
+		answered()
 	}
-	told := outcome
-	told.OptionID = lasting.tell
-	q.tellAgent(told)
-	return outcome, nil
+	return nil
 }
 
 // sentAgain reports whether an answer repeats the winning one.

@@ -43,6 +43,9 @@ func (e *engine) windDown() {
 // restful reports whether closing the session would interrupt nothing.
 func (e *engine) restful() bool {
 	_, waiting := e.queue.NextDue(time.Now())
+	if !e.files.idle() {
+		return false // a client may wait for it
+	}
 	if e.imported {
 		return !e.watchers.any()
 	}

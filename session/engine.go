@@ -41,6 +41,7 @@ type engine struct {
 	foldedLog
 	front
 	helpers helpers
+	files   fileWriter
 	alarm   *time.Timer
 	turn    turnRun // the open turn, shared by the parts below
 
@@ -56,20 +57,21 @@ type engine struct {
 	recording  recording
 	listing    listing
 	folds      foldCache
-	unsaved    unsavedQueue
+	queueFile  queueFile
 	present    presenceClock
 	ended      bool
 }
 
 // newEngine connects the parts of a recovered session. Each part knows only those
 // that it calls. The parts that end a turn know only the turnEnder.
-func newEngine(l foldedLog, at front, named bool, folded event.Seq) *engine {
+func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e := &engine{foldedLog: l, front: at}
 	e.helpers.post = func(job func()) { e.mail.post(func(*engine) { job() }) }
 	e.helpers.ended = e.mail.done
-	log, agent, turn, helpers := &e.foldedLog, &e.agent, &e.turn, &e.helpers
+	log, agent, turn, helpers, files := &e.foldedLog, &e.agent, &e.turn, &e.helpers, &e.files
+	e.files.helpers = helpers
 	e.agent = agentSlot{foldedLog: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent, record: e.record}
-	e.questions = questions{foldedLog: log, agent: agent, turn: turn}
+	e.questions = questions{foldedLog: log, agent: agent, turn: turn, files: files}
 	e.guard = settingsGuard{foldedLog: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
 	e.restorer = restorer{foldedLog: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
 	e.workspaces = workspaceWatcher{foldedLog: log, turn: turn, helpers: helpers}
@@ -77,13 +79,13 @@ func newEngine(l foldedLog, at front, named bool, folded event.Seq) *engine {
 		foldedLog: log, agent: agent, turn: turn,
 		questions: &e.questions, guard: &e.guard, restorer: &e.restorer, workspaces: &e.workspaces,
 	}
-	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns}
+	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns, files: files, file: &e.queueFile}
 	e.resumes = resumer{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
 	e.output = agentOutput{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, restorer: &e.restorer, questions: &e.questions}
 	e.recording = recording{foldedLog: log, turn: turn}
-	e.listing = listing{foldedLog: log, agent: agent, named: named}
-	e.folds = foldCache{foldedLog: log, kept: folded}
-	e.unsaved = unsavedQueue{shown: e.shown}
+	e.listing = listing{foldedLog: log, agent: agent, files: files}
+	e.folds = foldCache{foldedLog: log, files: files, kept: folded}
+	e.queueFile = queueFile{foldedLog: log, files: files, shown: e.shown}
 	return e
 }
 
@@ -98,6 +100,11 @@ func (e *engine) start() {
 	e.publish()
 	close(e.shown.known)
 	e.listing.keep(time.Now())
+	if e.queue.Missing() {
+		// It exists before the first prompt is in the log. A later opening that finds a
+		// prompt and no file reports a loss.
+		e.intake.save(e.queue.Flush(), func(error) {})
+	}
 	go e.run() // the closer of the session waits for gone
 }
 
@@ -113,10 +120,7 @@ func (e *engine) run() {
 	for !e.ended {
 		select {
 		case job := <-e.mail.jobs:
-			if answer := job(e); answer != nil {
-				e.publish() // the caller must see its change in the state
-				answer()
-			}
+			e.do(job)
 		case <-e.watchers.changed.C():
 			e.present.stale = true
 		case <-e.agent.seat.bell.C():
@@ -129,6 +133,30 @@ func (e *engine) run() {
 	e.hub.pool.release(e.agent.seat)
 	// This unblocks a goroutine that waits to deliver the agent's last events.
 	e.agent.detach()
+	e.finish()
+}
+
+// do runs a job and answers the callers whose results are known then.
+func (e *engine) do(job func(*engine)) {
+	job(e)
+	if len(e.mail.answers) > 0 {
+		e.publish() // a caller must see its change in the state
+		e.mail.answer()
+	}
+}
+
+// finish returns when the files beside the log are written: the next opening of the
+// session reads them, and clients wait for some.
+func (e *engine) finish() {
+	e.folds.keep(true)
+	for {
+		e.queueFile.keep(time.Now())
+		e.listing.keep(time.Now())
+		if e.files.idle() {
+			return
+		}
+		e.do(<-e.mail.jobs)
+	}
 }
 
 // proceed performs everything that is due. It may be called at any time, because it
@@ -153,7 +181,7 @@ func (e *engine) proceed() {
 	}
 	e.dirty = dirty
 	e.listing.keep(now)
-	e.folds.keep(e.ended)
+	e.folds.keep(false)
 }
 
 // maxPasses limits how long proceed delays the mailbox.
@@ -163,7 +191,7 @@ const maxPasses = 10
 // it.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
-	e.unsaved.probe(&e.foldedLog, now)
+	e.queueFile.keep(now)
 	if e.fold.Recorder.Open || e.imported {
 		e.passRecorded(now)
 		return

@@ -9,51 +9,64 @@ import (
 
 // mailbox takes jobs to the goroutine that owns an O. It is safe for concurrent use.
 type mailbox[O any] struct {
-	jobs chan job[O]
+	jobs chan func(*O)
 	done chan struct{} // closed when the owner accepts no more jobs
-}
 
-// job runs in the owner's goroutine. It may return a function that answers its
-// caller: the owner calls it when its changes are published.
-type job[O any] func(*O) (answer func())
+	// answers are those of jobs to their callers. The owner's goroutine adds them,
+	// and sends them when its changes are published.
+	answers []func()
+}
 
 var errEnded = fmt.Errorf("%w: the session is being closed", state.ErrUnavailable)
 
 func newMailbox[O any]() *mailbox[O] {
-	return &mailbox[O]{jobs: make(chan job[O]), done: make(chan struct{})}
+	return &mailbox[O]{jobs: make(chan func(*O)), done: make(chan struct{})}
 }
 
 // post runs fn in the owner's goroutine. It returns when the owner begins it, or
 // drops it if the owner has ended.
 func (m *mailbox[O]) post(fn func(*O)) {
 	select {
-	case m.jobs <- func(o *O) func() { fn(o); return nil }:
+	case m.jobs <- fn:
 	case <-m.done:
 	}
+}
+
+// answer sends the answers that are due.
+func (m *mailbox[O]) answer() {
+	for _, send := range m.answers {
+		send()
+	}
+	m.answers = m.answers[:0]
 }
 
 // ask runs fn in the owner's goroutine and returns its result. An owner that has
 // ended is errEnded. If ctx ends first, fn may still run.
 func ask[O, T any](ctx context.Context, m *mailbox[O], fn func(*O) (T, error)) (T, error) {
+	return askLater(ctx, m, func(o *O, reply func(T, error)) { reply(fn(o)) })
+}
+
+// askLater is ask for a result that may come later: fn calls reply, or has it called
+// later in the owner's goroutine, once.
+func askLater[O, T any](ctx context.Context, m *mailbox[O], fn func(o *O, reply func(T, error))) (T, error) {
 	type answer struct {
 		value T
 		err   error
 	}
 	var none T
-	reply := make(chan answer, 1)
-	asked := func(o *O) func() {
-		value, err := fn(o)
-		return func() { reply <- answer{value, err} }
+	answered := make(chan answer, 1)
+	reply := func(value T, err error) {
+		m.answers = append(m.answers, func() { answered <- answer{value, err} })
 	}
 	select {
-	case m.jobs <- asked:
+	case m.jobs <- func(o *O) { fn(o, reply) }:
 	case <-m.done:
 		return none, errEnded
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
 	select {
-	case a := <-reply: // an accepted job always runs to its end
+	case a := <-answered: // an accepted job is always answered
 		return a.value, a.err
 	case <-ctx.Done():
 		return none, ctx.Err()

@@ -59,25 +59,71 @@ type intake struct {
 	*foldedLog
 	agent *agentSlot
 	turns *turns
+	files *fileWriter
+	file  *queueFile
+
+	changing bool     // a client's change of the queue is being written
+	later    []func() // jobs of other clients on the queue, in the order in which they came
 }
 
-func (i *intake) take(r PromptRequest) (PromptResult, error) {
+// inOrder runs a client's job on the queue, but not while the change of an earlier
+// one is being written: a resent prompt must find the first one, and later prompts
+// stay behind it.
+func (i *intake) inOrder(job func()) {
+	if i.changing {
+		i.later = append(i.later, job)
+		return
+	}
+	job()
+}
+
+// save calls done when a Save, if there is one, has been written.
+func (i *intake) save(save *queue.Save, done func(error)) {
+	if save == nil {
+		done(nil)
+		return
+	}
+	i.changing = true
+	i.file.write(save, func(err error) {
+		i.changing, i.dirty = false, true
+		done(queueError(err))
+		for !i.changing && len(i.later) > 0 {
+			job := i.later[0]
+			i.later = i.later[1:]
+			job()
+		}
+	})
+}
+
+// take gives its result to reply, perhaps later.
+func (i *intake) take(r PromptRequest, reply func(PromptResult, error)) {
+	if err := i.accept(r, reply); err != nil {
+		reply(PromptResult{}, err)
+	}
+}
+
+// accept is take. It calls reply only if it returns nil.
+func (i *intake) accept(r PromptRequest, reply func(PromptResult, error)) error {
 	if err := r.validate(i.hub.settings().Limits.PromptBytes); err != nil {
-		return PromptResult{}, err
+		return err
 	}
 	var missing error
 	r.Attachments, missing = i.uploaded(r.Attachments)
 	attachments := toQueue(r.Attachments)
 	hash := queue.Hash(r.Text, attachments)
 	status, known, err := i.queue.Lookup(r.PromptID, hash)
-	if known || err != nil {
-		return result(status), queueError(err)
+	if err != nil {
+		return queueError(err)
+	}
+	if known {
+		i.save(i.queue.Flush(), func(err error) { reply(resultUnless(err, status)) })
+		return nil
 	}
 	if err := i.refusal(); err != nil {
-		return PromptResult{}, err
+		return err
 	}
 	if missing != nil {
-		return PromptResult{}, missing
+		return missing
 	}
 	if i.agent.status == AgentFailed {
 		i.agent.forgive() // a person decided to continue
@@ -85,14 +131,10 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 	if i.mustWait(r) {
 		if !r.waits() {
 			if err := i.release(r.PromptID, r.Actor); err != nil {
-				return PromptResult{}, err
+				return err
 			}
 		}
-		result, err := i.enqueue(r, attachments)
-		if err == nil {
-			i.unarchive()
-		}
-		return result, err
+		return i.enqueue(r, attachments, reply)
 	}
 	seq, err := i.turns.begin(event.UserPrompt{
 		PromptID:    r.PromptID,
@@ -102,22 +144,30 @@ func (i *intake) take(r PromptRequest) (PromptResult, error) {
 		ByID:        r.Actor.ID,
 	}, hash)
 	if err != nil {
-		return PromptResult{}, fmt.Errorf("make prompt: %w", i.stuck(err))
+		return fmt.Errorf("make prompt: %w", i.stuck(err))
 	}
-	i.unarchive()
-	return PromptResult{Outcome: queue.Received, Seq: seq}, nil
+	i.unarchive(func() { reply(PromptResult{Outcome: queue.Received, Seq: seq}, nil) })
+	return nil
 }
 
 // unarchive removes the archived label, because requests of an archived session
-// would not be seen.
-func (i *intake) unarchive() {
+// would not be seen. It calls then when the label is on the device, or cannot be
+// written.
+func (i *intake) unarchive(then func()) {
 	if !i.log.Metadata().Archived {
+		then()
 		return
 	}
-	if err := i.log.Label(func(m *journal.Metadata) { m.Archived = false }); err != nil {
-		i.logger.Warn("session stays archived", "err", err)
-	}
-	i.list.changed = true
+	var err error
+	i.files.add(
+		func() { err = i.log.Label(func(m *journal.Metadata) { m.Archived = false }) },
+		func() {
+			if err != nil {
+				i.logger.Warn("session stays archived", "err", err)
+			}
+			i.list.changed = true
+			then()
+		})
 }
 
 // waits reports whether the request asks to wait.
@@ -134,10 +184,10 @@ func (i *intake) mustWait(r PromptRequest) bool {
 	return waiting && !due.After(now)
 }
 
-func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment) (PromptResult, error) {
+func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment, reply func(PromptResult, error)) error {
 	settings := i.queueSettings()
 	if settings.Disabled {
-		return PromptResult{}, fmt.Errorf("%w: the agent is working and the queue is switched off", state.ErrBusy)
+		return fmt.Errorf("%w: the agent is working and the queue is switched off", state.ErrBusy)
 	}
 	item := queue.Item{
 		PromptID:    r.PromptID,
@@ -152,16 +202,26 @@ func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment) (Promp
 		item.Title = state.FirstSentence(r.Text)
 	}
 	i.queue.SetMaxSize(settings.maxSize())
-	status, err := i.queue.Add(item)
+	save, err := i.queue.Add(item)
 	if err != nil {
-		return PromptResult{}, queueError(err)
+		return queueError(err)
 	}
-	i.dirty = true
-	return result(status), nil
+	i.save(save, func(err error) {
+		if err != nil {
+			reply(PromptResult{}, err)
+			return
+		}
+		result := PromptResult{Outcome: queue.Queued, Position: i.queue.Len() - 1}
+		i.unarchive(func() { reply(result, nil) })
+	})
+	return nil
 }
 
-func result(s queue.Status) PromptResult {
-	return PromptResult{Outcome: s.Outcome, Seq: event.Seq(s.Seq), Position: s.Position}
+func resultUnless(err error, s queue.Status) (PromptResult, error) {
+	if err != nil {
+		return PromptResult{}, err
+	}
+	return PromptResult{Outcome: s.Outcome, Seq: event.Seq(s.Seq), Position: s.Position}, nil
 }
 
 // validate checks the request alone. Its text may have limit bytes.

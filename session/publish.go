@@ -119,27 +119,29 @@ const (
 // foldCache stores the fold, so that opening the session need not read a long log.
 type foldCache struct {
 	*foldedLog
-	kept event.Seq // last event of the stored fold
+	files   *fileWriter
+	writing bool
+	kept    event.Seq // last event of the stored fold
 }
 
 // keep stores the fold if that is due, which it always is for the last time.
 func (k *foldCache) keep(last bool) {
-	if k.fold.Seq-k.kept < foldEvery && !(last && k.fold.Seq > k.kept) || k.health.frozen != nil {
+	due := k.fold.Seq-k.kept >= foldEvery || last && k.fold.Seq > k.kept
+	if !due || k.writing || k.health.frozen != nil {
 		return
 	}
-	k.kept = k.fold.Seq // also after a failure: retry only after as many events again
-	if err := saveFold(k.log.Derived(), k.log.Epoch(), &k.fold); err != nil {
-		k.logger.Warn("the fold could not be written; the next opening reads more of the log", "err", err)
-	}
-}
-
-// saveFold writes fold.json.
-func saveFold(d journal.Derived, epoch string, f *state.Fold) error {
-	data, err := f.Encode(epoch)
-	if err != nil {
-		return err
-	}
-	return d.Write(foldName, data)
+	k.kept, k.writing = k.fold.Seq, true // also after a failure: retry only after as many events again
+	data, err := k.fold.Encode(k.log.Epoch())
+	k.files.add(func() {
+		if err == nil {
+			err = k.log.Derived().Write(foldName, data)
+		}
+	}, func() {
+		k.writing = false
+		if err != nil {
+			k.logger.Warn("the fold could not be written; the next opening reads more of the log", "err", err)
+		}
+	})
 }
 
 // loadFold returns the stored fold of the log with this epoch and with visible
@@ -159,8 +161,9 @@ func loadFold(d journal.Derived, epoch string, visible event.Seq) state.Fold {
 // listing updates the session's line in the list.
 type listing struct {
 	*foldedLog
-	agent *agentSlot
-	named bool // a person named the session
+	agent    *agentSlot
+	files    *fileWriter
+	flushing bool // the metadata is being written
 }
 
 // keep updates the metadata: at once if something changed, at intervals while the
@@ -173,7 +176,7 @@ func (l *listing) keep(now time.Time) {
 	// The status can change with the agent, without any write to the log.
 	line.changed = line.changed || status != line.status
 	switch due := line.at.Add(progressInterval); {
-	case line.changed || line.flush:
+	case line.changed || line.flush && !l.flushing:
 	case !line.progressed:
 		return
 	case now.Before(due):
@@ -181,21 +184,31 @@ func (l *listing) keep(now time.Time) {
 		return
 	}
 	l.updateMetadata(status)
-	if line.flush {
-		if err := l.log.FlushMetadata(context.Background()); err != nil {
+	if line.flush && !l.flushing {
+		line.flush = false
+		l.flush()
+	}
+	*line = listLine{at: now, status: status, flush: line.flush}
+	l.hub.touched(l.id)
+}
+
+// flush writes the metadata to the device.
+func (l *listing) flush() {
+	var err error
+	l.flushing = true
+	l.files.add(func() { err = l.log.FlushMetadata(context.Background()) }, func() {
+		l.flushing = false
+		if err != nil {
 			l.logger.Warn("metadata could not be written", "err", err)
 		}
-	}
-	*line = listLine{at: now, status: status}
-	l.hub.touched(l.id)
+	})
 }
 
 func (l *listing) updateMetadata(status state.Status) {
 	f := &l.fold
 	name, line := f.Name(), l.lineFor(status)
 	l.log.UpdateMetadata(func(m *journal.Metadata) {
-		m.Named = l.named
-		if !m.Named {
+		if !m.Named { // by a person
 			m.Name = name
 		}
 		m.Status = string(status)

@@ -247,10 +247,10 @@ func (r *recording) follow(first event.Seq, list []state.Entry) {
 		case event.UserPrompt:
 			now := time.Now()
 			*r.turn = turnRun{prompt: p, since: now, given: true}
-			r.saved("enter prompt", r.queue.Enter(queue.Entry{
+			r.queue.Enter(queue.Entry{
 				PromptID: p.PromptID, Hash: queue.Hash(string(p.Text), toQueue(p.Attachments)),
 				Outcome: queue.Received, Seq: int64(first) + int64(i), At: now,
-			}))
+			})
 			r.dirty = true
 		case event.TurnEnd:
 			*r.turn = turnRun{}
@@ -264,7 +264,7 @@ func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
 		return fmt.Errorf("end recording: %w", r.stuck(err))
 	}
 	*r.turn = turnRun{}
-	r.saved("follow the log", r.queue.Advance(int64(r.fold.Seq)))
+	r.queue.Advance(int64(r.fold.Seq))
 	r.list.flush = true
 	return nil
 }

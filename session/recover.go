@@ -68,15 +68,13 @@ func (r *recovery) run(ctx context.Context) (state.Fold, error) {
 	if r.fold.Recorder.Open || r.log.Metadata().Imported {
 		// The recorder may still be running and continues. An imported session is
 		// read-only.
-		_ = r.followLog()
+		r.followLog()
 		return r.fold, nil
 	}
 	if err := r.closeOpen(ctx); err != nil {
 		return state.Fold{}, err
 	}
-	// If the queue file cannot be written now, it stays behind the log. Memory is
-	// current, and the next save writes it.
-	_ = r.followLog()
+	r.followLog()
 	return r.fold, nil
 }
 
@@ -260,19 +258,15 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	return nil
 }
 
-// followLog updates the ledger from the log.
-func (r *recovery) followLog() error {
+// followLog updates the ledger from the log. The session's engine writes the file.
+func (r *recovery) followLog() {
 	if len(r.entries) > 0 {
-		if err := r.queue.Enter(r.entries...); err != nil {
-			return err
-		}
+		r.queue.Enter(r.entries...)
 	}
 	for _, c := range r.cut {
-		if err := r.queue.Interrupt(c.PromptID, c.Seq, c.At); err != nil {
-			return err
-		}
+		r.queue.Interrupt(c.PromptID, c.Seq, c.At)
 	}
-	return r.queue.Advance(int64(r.fold.Seq))
+	r.queue.Advance(int64(r.fold.Seq))
 }
 
 // isBlob reports whether a field of an event's data became a blob.

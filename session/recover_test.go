@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -301,6 +302,18 @@ func TestRecoveryPassesOverWhatRetentionRemoved(t *testing.T) {
 	h.store.SetKeep(4000)
 	require.Eventually(t, func() bool { return b.Log().Marks().Min > 10 }, patience, time.Millisecond)
 	first := b.Log().Marks().Min
+	require.Eventually(t, func() bool { // the files follow
+		files, err := filepath.Glob(filepath.Join(h.dir, "sessions", b.ID(), "events-*.jsonl"))
+		require.NoError(t, err)
+		oldest := int64(first)
+		for _, file := range files {
+			var from int64
+			_, err := fmt.Sscanf(filepath.Base(file), "events-%d-", &from)
+			require.NoError(t, err)
+			oldest = min(oldest, from)
+		}
+		return oldest == int64(first)
+	}, patience, time.Millisecond)
 	for name, gone := range map[string][]string{
 		"all there": nil, "without a queue": {"queue.json"}, "without metadata": {"metadata.json"}, "without both": {"queue.json", "metadata.json"},
 	} {

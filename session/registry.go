@@ -204,7 +204,7 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
 		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
-	}, b.front, meta.Named, stored)
+	}, b.front, stored)
 	e.health.blocked = b.log.Health().State == journal.HealthBlocked // the repair waits for space
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	e.resumes.again = b.resumeUnchanged

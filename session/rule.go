@@ -83,18 +83,20 @@ func (q *questions) rules() []state.Rule {
 	return slices.Concat(q.fold.Rules, q.hub.rules.all())
 }
 
-// keepRule adds a rule for the agent that an answer asked for. The answer counts
-// even if the rule fails, which a note then reports.
-func (q *questions) keepRule(r state.Rule) {
-	err := q.hub.rules.add(r)
-	if err == nil {
-		return
-	}
-	q.logger.Error("permission rule could not be saved", "err", err)
-	failure := event.Error{Code: "rule_not_saved", Message: "The answer counts, but could not be remembered for later sessions."}
-	if _, err := q.write(q.entries(failure)...); err != nil {
-		q.logger.Error("failure could not be recorded", "err", err)
-	}
+// keepRule adds a rule for the agent that an answer asked for, and then calls then.
+// The answer counts even if the rule fails, which a note then reports.
+func (q *questions) keepRule(r state.Rule, then func()) {
+	var err error
+	q.files.add(func() { err = q.hub.rules.add(r) }, func() {
+		if err != nil {
+			q.logger.Error("permission rule could not be saved", "err", err)
+			failure := event.Error{Code: "rule_not_saved", Message: "The answer counts, but could not be remembered for later sessions."}
+			if _, err := q.write(q.entries(failure)...); err != nil {
+				q.logger.Error("failure could not be recorded", "err", err)
+			}
+		}
+		then()
+	})
 }
 
 func complete(r state.Rule, agent string) state.Rule {

@@ -95,19 +95,11 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 		return 0, err
 	}
 	*t.turn = turnRun{prompt: p, since: now}
-	t.saved("enter prompt", t.queue.Enter(queue.Entry{
+	t.queue.Enter(queue.Entry{
 		PromptID: p.PromptID, Hash: hash, Outcome: queue.Received, Seq: int64(seq), At: now,
-	}))
+	})
 	t.dirty = true
 	return seq, nil
-}
-
-// saved logs that the ledger could not be saved. The log is authoritative about
-// prompts, and the next save catches up.
-func (l *foldedLog) saved(doing string, err error) {
-	if err != nil {
-		l.logger.Warn("queue file could not be written", "doing", doing, "err", err)
-	}
 }
 
 // watch performs the due steps for the open turn.
@@ -350,9 +342,9 @@ func outcomesOf(list []state.Entry) []event.PermissionOutcome {
 func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	now := time.Now()
 	if interrupted(end.StopReason) {
-		t.saved("note interruption", t.queue.Interrupt(end.PromptID, int64(seq), now))
+		t.queue.Interrupt(end.PromptID, int64(seq), now)
 	} else {
-		t.saved("follow the log", t.queue.Advance(int64(seq)))
+		t.queue.Advance(int64(seq))
 	}
 	if t.turn.restore.halfway() && t.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
 		t.agent.stop(stopReset) // it knows only a part of the session and may still be reading

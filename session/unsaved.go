@@ -4,35 +4,59 @@ import (
 	"errors"
 	"syscall"
 	"time"
+
+	"github.com/abidehub/abide/queue"
 )
 
-// unsavedQueue is a queue file that could not be written, and the time of the next
-// attempt.
-type unsavedQueue struct {
+// queueFile brings the changes of the queue to its file.
+type queueFile struct {
+	*foldedLog
+	files   *fileWriter
 	shown   *shown
-	why     string // empty if it can be written
-	probeAt time.Time
+	why     string    // why the file cannot be written; empty if it can
+	probeAt time.Time // when the next attempt is due
 }
 
-// probe retries a failed save and updates health, so that the problem ends with its
-// cause.
-func (u *unsavedQueue) probe(l *foldedLog, now time.Time) {
-	err := l.queue.Err()
-	if err != nil && u.why != "" && !now.Before(u.probeAt) {
-		err = l.queue.Retry()
-		u.probeAt = now.Add(probeInterval)
+// keep writes what follows from the log, and retries a write that failed, so that
+// the problem ends with its cause.
+func (q *queueFile) keep(now time.Time) {
+	switch {
+	case q.why == "":
+		q.write(q.queue.Due(), func(error) {})
+	case now.Before(q.probeAt):
+		q.wake(q.probeAt)
+	default:
+		q.write(q.queue.Retry(), func(error) {})
 	}
+}
+
+// write writes a Save, if it is not nil, settles it and calls then.
+func (q *queueFile) write(save *queue.Save, then func(error)) {
+	if save == nil {
+		return
+	}
+	q.files.add(save.Write, func() {
+		err := q.queue.Settle(save)
+		q.noteResult(q.queue.Err())
+		then(err)
+	})
+}
+
+// noteResult updates the health after a write.
+func (q *queueFile) noteResult(err error) {
 	why := whyUnsaved(err)
-	if why != u.why {
-		if u.why, u.probeAt = why, now.Add(probeInterval); why == "" {
-			u.shown.unsaved.Store(nil)
-		} else {
-			u.shown.unsaved.Store(&why)
-		}
-	}
 	if why != "" {
-		l.wake(u.probeAt)
+		q.probeAt = time.Now().Add(probeInterval)
 	}
+	if why == q.why {
+		return
+	}
+	if q.why = why; why == "" {
+		q.shown.unsaved.Store(nil)
+		return
+	}
+	q.shown.unsaved.Store(&why)
+	q.logger.Warn("queue file could not be written", "err", err)
 }
 
 // whyUnsaved returns why a file could not be written, without its path; empty if it

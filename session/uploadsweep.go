@@ -71,7 +71,7 @@ func (b *BackgroundSession) sweepUploads(ctx context.Context, before time.Time) 
 		return err
 	}
 	return tell(ctx, b.mail, func(e *engine) error {
-		if !b.uploading.TryLock() {
+		if e.intake.changing || !b.uploading.TryLock() { // a prompt may be on its way into the queue
 			return nil // try again in the next round
 		}
 		defer b.uploading.Unlock()

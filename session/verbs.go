@@ -16,7 +16,9 @@ import (
 // changes nothing; with another payload than at first it is ErrConflict. A full
 // queue is ErrConflict too. An accepted prompt unarchives the session.
 func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
-	return ask(ctx, b.mail, func(e *engine) (PromptResult, error) { return e.intake.take(r) })
+	return askLater(ctx, b.mail, func(e *engine, reply func(PromptResult, error)) {
+		e.intake.inOrder(func() { e.intake.take(r, reply) })
+	})
 }
 
 // Cancel asks the agent to end its turn. It records open permission requests as
@@ -61,7 +63,7 @@ func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.
 // remembered as asked, is ErrInvalid. A tool call that changed after SeenSeq is
 // ErrConflict.
 func (b *BackgroundSession) AnswerPermission(ctx context.Context, a Answer) (event.PermissionOutcome, error) {
-	return ask(ctx, b.mail, func(e *engine) (event.PermissionOutcome, error) { return e.questions.answer(a) })
+	return askLater(ctx, b.mail, func(e *engine, reply func(event.PermissionOutcome, error)) { e.questions.take(a, reply) })
 }
 
 // Restart stops the agent, if it runs, and starts it again. A turn that was given

@@ -46,9 +46,8 @@ func (b *BackgroundSession) forget(ctx context.Context) {
 // names again.
 func (b *BackgroundSession) rename(ctx context.Context, name string) error {
 	return tell(ctx, b.mail, func(e *engine) error {
-		e.listing.named = name != ""
 		e.log.UpdateMetadata(func(m *journal.Metadata) {
-			if m.Named = e.listing.named; e.listing.named {
+			if m.Named = name != ""; m.Named {
 				m.Name = name
 			}
 		})
@@ -72,14 +71,11 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 			m.Archived = *p.Archived
 		}
 	}
-	if p.Name == nil {
-		return b.log.Label(change)
+	if err := b.log.Label(change); err != nil || p.Name == nil {
+		return err
 	}
 	return tell(ctx, b.mail, func(e *engine) error {
-		if err := e.log.Label(change); err != nil {
-			return err
-		}
-		e.listing.named, e.list.changed = *p.Name != "", true
+		e.list.changed = true // without a name it gets an automatic one
 		return nil
 	})
 }

@@ -12,19 +12,20 @@ import (
 // QueueRevise changes a waiting prompt: all of the revision or nothing. ErrConflict
 // means that the agent is just getting the prompt.
 func (b *BackgroundSession) QueueRevise(ctx context.Context, promptID string, r QueueRevision) error {
-	return b.changeQueue(ctx, func(e *engine) error {
+	return b.changeQueue(ctx, func(e *engine) (*queue.Save, error) {
 		change := queue.Revision{Text: r.Text, Reschedule: r.Reschedule, ScheduledAt: r.ScheduledAt, Position: r.Position}
 		if r.Position != nil && *r.Position < 0 {
-			return fmt.Errorf("%w: position %d is negative", state.ErrInvalid, *r.Position)
+			return nil, fmt.Errorf("%w: position %d is negative", state.ErrInvalid, *r.Position)
 		}
 		if r.Text != nil {
 			title, err := e.intake.retitled(*r.Text)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			change.Title = &title
 		}
-		return queueError(e.queue.Revise(promptID, change))
+		save, err := e.queue.Revise(promptID, change)
+		return save, queueError(err)
 	})
 }
 
@@ -40,25 +41,36 @@ func (b *BackgroundSession) QueueMove(ctx context.Context, promptID string, posi
 
 // QueueRemove removes a waiting prompt. It will not run, even if it is resent.
 func (b *BackgroundSession) QueueRemove(ctx context.Context, promptID string) error {
-	return b.changeQueue(ctx, func(e *engine) error { return queueError(e.queue.Remove(promptID, time.Now())) })
+	return b.changeQueue(ctx, func(e *engine) (*queue.Save, error) {
+		save, err := e.queue.Remove(promptID, time.Now())
+		return save, queueError(err)
+	})
 }
 
 // QueueClear removes all waiting prompts except one that the agent is just getting.
 func (b *BackgroundSession) QueueClear(ctx context.Context) error {
-	return b.changeQueue(ctx, func(e *engine) error {
-		_, err := e.queue.Clear(time.Now())
-		return queueError(err)
+	return b.changeQueue(ctx, func(e *engine) (*queue.Save, error) {
+		save, err := e.queue.Clear(time.Now())
+		return save, queueError(err)
 	})
 }
 
 // changeQueue changes the queue. If it returns nil the change is on the device;
 // otherwise it did not happen.
-func (b *BackgroundSession) changeQueue(ctx context.Context, change func(*engine) error) error {
-	return tell(ctx, b.mail, func(e *engine) error {
-		if e.closing {
-			return errEnded
-		}
-		e.dirty = true
-		return change(e)
+func (b *BackgroundSession) changeQueue(ctx context.Context, change func(*engine) (*queue.Save, error)) error {
+	_, err := askLater(ctx, b.mail, func(e *engine, reply func(struct{}, error)) {
+		e.intake.inOrder(func() {
+			if e.closing {
+				reply(struct{}{}, errEnded)
+				return
+			}
+			save, err := change(e)
+			if err != nil {
+				reply(struct{}{}, err)
+				return
+			}
+			e.intake.save(save, func(err error) { reply(struct{}{}, err) })
+		})
 	})
+	return err
 }

@@ -55,7 +55,9 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 	for i, p := range payloads {
 		payloads[i] = reportedBy(p, byID)
 	}
-	return ask(ctx, b.mail, func(e *engine) (event.Seq, error) { return e.recording.take(recorderID, after, payloads) })
+	return askLater(ctx, b.mail, func(e *engine, reply func(event.Seq, error)) {
+		e.intake.inOrder(func() { reply(e.recording.take(recorderID, after, payloads)) })
+	})
 }
 
 // EndRecording closes the recorder's open calls and ends the session, which is an

@@ -101,13 +101,11 @@ func writeQueue(dir string, ledger []queue.Entry, seq int64) error {
 	if err != nil {
 		return err
 	}
-	if err := q.Enter(ledger...); err != nil {
-		return err
-	}
-	if err := q.Advance(seq); err != nil {
-		return err
-	}
-	return q.Flush()
+	q.Enter(ledger...)
+	q.Advance(seq)
+	save := q.Due()
+	save.Write()
+	return q.Settle(save)
 }
 
 func promptID(turn int) string { return fmt.Sprintf("longsession-%d", turn) }
