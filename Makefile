@@ -114,6 +114,7 @@ supply: ## check module checksums, known vulnerabilities and licences; write bin
 generate: ## rewrite the generated TypeScript types, the golden frames and the man pages
 	go test ./session/event -update
 	go test ./server/wire ./internal/tools/tsgen -update
+	go test ./server/api -run TestTheProtocolDocument -update
 	go test ./cmd/abide -run 'TestTheManPages' -update
 	cd frontend && npm run --silent page
 

@@ -3,8 +3,29 @@ package api
 import (
 	"net/http"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 )
+
+// agentRows are the routes of this file.
+func agentRows() section {
+	return section{
+		title: "The agent",
+		about: []string{
+			"`authenticate` answers 400 with the agent's words if the login fails.",
+		},
+		rows: []route{
+			{
+				"POST", one + "/restart", auth.Credential, auth.Act, false, restartRoute,
+				doc{summary: "Stop the agent and start it again; a turn it was given is closed as interrupted. The state says what became of it.", status: 202},
+			},
+			{
+				"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute,
+				doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: wire.Login{}, out: struct{}{}, status: 200},
+			},
+		},
+	}
+}
 
 func restartRoute(s *API, c *call) error {
 	own, err := c.session()

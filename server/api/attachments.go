@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
@@ -20,6 +21,27 @@ const (
 	// maxFileName limits the client's file name, in bytes.
 	maxFileName = 1024
 )
+
+// attachmentRows are the routes of this file.
+func attachmentRows() section {
+	return section{
+		title: "Attachments",
+		about: []string{
+			"At most 20 to a prompt. The bytes are on disk before the answer. Of an attachment in a prompt its `sha256` counts, and name and type if the same bytes were uploaded under several: the agent and the log get the uploaded file's own facts. `GET …/blobs/{sha256}` downloads.",
+		},
+		rows: []route{
+			{
+				"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute,
+				doc{
+					raw:     true,
+					summary: "Store the body as a file that prompts of this session may name: at most 25 MiB, its media type as Content-Type. The name in the answer is the server's.",
+					out:     event.Attachment{}, status: 201,
+					query: []param{{"name", "the file's own name", ""}},
+				},
+			},
+		},
+	}
+}
 
 // attachRoute stores the request's body as a file for prompts of this session. The
 // file is on the device before the response.

@@ -16,6 +16,23 @@ import (
 // auditPage limits the records of one response.
 const auditPage = 1000
 
+// auditRows are the routes of this file.
+func auditRows() section {
+	return section{
+		title: "Audit",
+		rows: []route{
+			{
+				"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute,
+				doc{
+					summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The oldest records may have been removed.",
+					query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
+					out:     wire.AuditPage{}, status: 200,
+				},
+			},
+		},
+	}
+}
+
 func auditRoute(s *API, c *call) error {
 	after := int64(0)
 	if text := c.r.URL.Query().Get("after"); text != "" {

@@ -20,6 +20,26 @@ import (
 
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// blobRows are the routes of this file.
+func blobRows() section {
+	return section{
+		title: "Blobs",
+		rows: []route{
+			{
+				"GET", one + "/blobs/{sha256}", auth.Credential, auth.Read, false, blobRoute,
+				doc{
+					summary: "A value that was too large for the log.", status: 200, stream: "application/octet-stream",
+					query: []param{{"preview", "of a large picture, one of at most 480 pixels a side", false}},
+				},
+			},
+			{
+				"POST", one + "/blobs/{sha256}/address", auth.Credential, auth.Read, false, blobAddressRoute,
+				doc{summary: "An address of a blob that a browser may fetch with the device's cookie and no page token, for images and downloads. It is good for ten minutes.", out: wire.SignedAddress{}, status: 200},
+			},
+		},
+	}
+}
+
 // blobRoute returns a value that was too large for the log. Its bytes came from an
 // agent: a browser may show them only as text or as a plain image.
 func blobRoute(s *API, c *call) error {

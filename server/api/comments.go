@@ -3,28 +3,41 @@ package api
 import (
 	"net/http"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
 
-func docComments() doc {
-	return doc{summary: "The review comments, oldest first. They are not events.", out: wire.CommentList{}, status: 200}
-}
-
-func docCommentAdd() doc {
-	return doc{
-		summary: "Comment on an event or a range of them. On the device before the answer. At most 1,000 a session.",
-		headers: []param{{"Idempotency-Key", "The comment's id: the same request again adds nothing.", ""}},
-		in:      wire.NewComment{}, out: wire.Comment{}, status: 201,
+// commentRows are the routes of this file.
+func commentRows() section {
+	return section{
+		title: "Comments",
+		about: []string{
+			"A text has 1 to 8192 bytes. Each comment is on disk before it is answered. Those who follow the session are sent `comments`.",
+		},
+		rows: []route{
+			{
+				"GET", one + "/comments", auth.Credential, auth.Read, false, commentsRoute,
+				doc{summary: "The review comments, oldest first. They are not events.", out: wire.CommentList{}, status: 200},
+			},
+			{
+				"POST", one + "/comments", auth.Credential, auth.Act, false, commentAddRoute,
+				doc{
+					summary: "Comment on an event or a range of them. On the device before the answer. At most 1,000 a session.",
+					headers: []param{{"Idempotency-Key", "The comment's id: the same request again adds nothing.", ""}},
+					in:      wire.NewComment{}, out: wire.Comment{}, status: 201,
+				},
+			},
+			{
+				"PATCH", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentChangeRoute,
+				doc{summary: "Change a comment's text, or settle it.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200},
+			},
+			{
+				"DELETE", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentRemoveRoute,
+				doc{summary: "Remove a comment.", status: 204},
+			},
+		},
 	}
-}
-
-func docCommentChange() doc {
-	return doc{summary: "Change a comment's text, or settle it.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200}
-}
-
-func docCommentRemove() doc {
-	return doc{summary: "Remove a comment.", status: 204}
 }
 
 func commentsRoute(s *API, c *call) error {

@@ -5,9 +5,37 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
+
+// eventRows are the routes of this file.
+func eventRows() section {
+	return section{
+		title: "Events over HTTP",
+		about: []string{
+			"The answer to a request for a page is the frame `events_loaded`. [An event stream](#an-event-stream) is the other form.",
+		},
+		rows: []route{
+			{
+				"GET", one + "/events", auth.Credential, auth.Read, false, eventsRoute,
+				doc{
+					summary: "A page of events, the newest when neither seq is given; or, for Accept: text/event-stream, a live stream: first events_loaded with the verdict, then an unnamed message for each event, its id epoch:seq.",
+					out:     wire.EventsLoaded{}, status: 200, stream: "text/event-stream",
+					query: []param{
+						{"after_seq", "events after this one, oldest first", event.Seq(0)},
+						{"before_seq", "events before this one", event.Seq(0)},
+						{"epoch", "the epoch the seq belongs to", ""},
+						{"limit", "from 1 to 500; 50 when absent", 0},
+						{"merge", "join runs of chunks of one message", false},
+					},
+					headers: []param{{"Last-Event-ID", "continue the stream after epoch:seq", ""}},
+				},
+			},
+		},
+	}
+}
 
 // eventsRoute returns one page of events, or a stream of events.
 func eventsRoute(s *API, c *call) error {

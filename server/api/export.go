@@ -12,23 +12,54 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 )
 
-func docExport() doc {
-	return doc{
-		summary: "The session as a file. jsonl has its events, zip everything, markdown reads well in a pull request, html plays it in a browser without a network. " +
-			"With redact=preview: how much a redaction would take away, and where.",
-		query: []param{
-			{"format", "jsonl (the default), markdown, html or zip", ""},
-			{"from", "the first event, by its seq or by a time (RFC 3339) that it is at or after", ""},
-			{"to", "the last event, by its seq or by a time that it is before", ""},
-			{"redact", "what to leave out, by commas: secrets, paths, images, thoughts, outputs; or preview, alone for all of them", ""},
+// exportRows are the routes of this file.
+func exportRows() section {
+	return section{
+		title: "Export and import",
+		about: []string{
+			"`jsonl` has the events as the log has them. `zip` has `events.jsonl, metadata.json, queue.json, comments.jsonl, blobs/<sha256>`. `html` is one file with a player. `redact` (docs/security.md) also leaves out the agent's own JSON (`raw`) and the blobs.",
+			"An import has at most 4 GiB. It is `imported: true`; ids, seqs, times and epoch are as they were. 409 if another session has the id. Prompts to an imported session get 409.",
 		},
-		out: wire.ExportPreview{}, status: 200, stream: "application/octet-stream",
+		rows: []route{
+			{
+				"POST", "/api/import", auth.Credential, auth.Manage, false, importRoute,
+				doc{
+					raw: true,
+					summary: "Bring back an export: the body is the zip of a session, or the lines of its events from the first on. 200 where the session is there already. " +
+						"Nothing is added to an imported session.",
+					out: wire.SessionInfo{}, status: 201,
+				},
+			},
+			{
+				"GET", one + "/export", auth.Credential, auth.Act, false, exportRoute,
+				doc{
+					summary: "The session as a file. jsonl has its events, zip everything, markdown reads well in a pull request, html plays it in a browser without a network. " +
+						"With redact=preview: how much a redaction would take away, and where.",
+					query: []param{
+						{"format", "jsonl (the default), markdown, html or zip", ""},
+						{"from", "the first event, by its seq or by a time (RFC 3339) that it is at or after", ""},
+						{"to", "the last event, by its seq or by a time that it is before", ""},
+						{"redact", "what to leave out, by commas: secrets, paths, images, thoughts, outputs; or preview, alone for all of them", ""},
+					},
+					out: wire.ExportPreview{}, status: 200, stream: "application/octet-stream",
+				},
+			},
+			{
+				"POST", one + "/export/address", auth.Credential, auth.Act, false, exportAddressRoute,
+				doc{
+					summary: "An address of the export that a browser may fetch with the device's cookie and no page token, so that a download goes to the disk as it comes. " +
+						"The parameters of the export are added to it. It is good for ten minutes.",
+					out: wire.SignedAddress{}, status: 200,
+				},
+			},
+		},
 	}
 }
 
@@ -80,14 +111,6 @@ func exportRoute(s *API, c *call) error {
 		panic(http.ErrAbortHandler) // the client sees a download that failed
 	}
 	return nil
-}
-
-func docExportAddress() doc {
-	return doc{
-		summary: "An address of the export that a browser may fetch with the device's cookie and no page token, so that a download goes to the disk as it comes. " +
-			"The parameters of the export are added to it. It is good for ten minutes.",
-		out: wire.SignedAddress{}, status: 200,
-	}
 }
 
 func exportAddressRoute(s *API, c *call) error {
@@ -157,15 +180,6 @@ var _ io.Writer = patient{}
 
 // maxImport bounds an import, in bytes.
 const maxImport = 4 << 30
-
-func docImport() doc {
-	return doc{
-		raw: true,
-		summary: "Bring back an export: the body is the zip of a session, or the lines of its events from the first on. 200 where the session is there already. " +
-			"Nothing is added to an imported session.",
-		out: wire.SessionInfo{}, status: 201,
-	}
-}
 
 func importRoute(s *API, c *call) error {
 	made, isNew, err := s.manager.Import(c.r.Context(), http.MaxBytesReader(c.w, slow{c}, maxImport))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/audit"
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -27,6 +28,83 @@ const (
 	// gitBound bounds how long git may take for one request.
 	gitBound = 10 * time.Second
 )
+
+// fileRows are the routes of this file.
+func fileRows() section {
+	return section{
+		title: "Files and folders",
+		about: []string{
+			"`folders` and `folder` are of the hub's machine; `~` is the home of the hub's user, and outside of the allowed folders the answer is 404. A folder to allow is written into the configuration and applied before the answer.",
+			"The paths of `files`, `file`, `complete`, `changes` and `change` are relative to the session's workspace. They answer 404 outside of it, for a link that leads out of it, in `.git`, for the hub's own files, and where sessions may no longer run; `change` also if a link stands in the place of one of the file's folders. `complete` keeps a folder's names for 15 s. A renamed file is absent at its old path and new at the other.",
+		},
+		rows: []route{
+			{
+				"GET", "/api/folders", auth.Credential, auth.Manage, false, foldersRoute,
+				doc{
+					summary: "A folder and the folders in it, for a new session. 404 outside of the folders that sessions may run in.",
+					query:   []param{{"path", "absolute, or below ~; empty is the first folder that sessions may run in", ""}},
+					out:     wire.FolderContent{}, status: 200,
+				},
+			},
+			{
+				"POST", "/api/folders", auth.Credential, auth.Manage, false, folderMakeRoute,
+				doc{summary: "Make a folder in one that exists.", in: wire.NewFolder{}, out: wire.Folder{}, status: 201},
+			},
+			{
+				"GET", "/api/folder", auth.Credential, auth.Manage, false, folderPlaceRoute,
+				doc{
+					summary: "Whether sessions may run in a folder, why not, and whether it may be allowed.",
+					query:   []param{{"path", "absolute, or below ~", ""}},
+					out:     wire.FolderPlace{}, status: 200,
+				},
+			},
+			{
+				"POST", "/api/folder/allow", auth.Credential, auth.Manage, false, folderAllowRoute,
+				doc{
+					summary: "Let sessions run in a folder and below: write it into the configuration, and apply that. 403 for a folder that is not fit, 409 with the lines to add for a configuration that cannot be written.",
+					in:      wire.NewFolder{}, out: wire.FolderPlace{}, status: 200,
+				},
+			},
+			{
+				"GET", one + "/files", auth.Credential, auth.Act, false, filesRoute,
+				doc{
+					summary: "A folder of the session's workspace: folders first, at most 2,000 entries. .git and the hub's own files are left out.",
+					query:   []param{{"path", "relative to the workspace; empty is the workspace", ""}},
+					out:     wire.FileList{}, status: 200,
+				},
+			},
+			{
+				"GET", one + "/file", auth.Credential, auth.Act, false, fileRoute,
+				doc{
+					summary: "A file of the session's workspace. An answer has at most 2 MiB: a larger file takes Range, and a longer range is cut.",
+					query:   []param{{"path", "relative to the workspace", ""}},
+					headers: []param{{"Range", "one range of bytes", ""}},
+					status:  200, stream: "application/octet-stream",
+				},
+			},
+			{
+				"GET", one + "/complete", auth.Credential, auth.Act, false, completeRoute,
+				doc{
+					summary: "Paths of the workspace that match what was typed, the best first, at most 50. Files that .gitignore names are left out.",
+					query:   []param{{"q", "letters of the path in their order", ""}},
+					out:     wire.Completions{}, status: 200,
+				},
+			},
+			{
+				"GET", one + "/changes", auth.Credential, auth.Act, false, changesRoute,
+				doc{summary: "Where the workspace's git repository stands, and at most 1,000 changed files.", out: wire.Changes{}, status: 200},
+			},
+			{
+				"GET", one + "/change", auth.Credential, auth.Act, false, changeRoute,
+				doc{
+					summary: "A file of the session's workspace in the commit and as it is now, each side a text of at most 2 MiB. A side without the file is absent; unknown says why the texts are left out.",
+					query:   []param{{"path", "relative to the workspace", ""}},
+					out:     wire.FileChange{}, status: 200,
+				},
+			},
+		},
+	}
+}
 
 func filesRoute(s *API, c *call) error {
 	root, err := c.workspace()

@@ -8,11 +8,24 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
-func docFork() doc {
-	return doc{
-		summary: "Make a new session that begins with an account of this one up to an event. It takes a credential that may make sessions.",
-		headers: []param{{"Idempotency-Key", "Makes a resend harmless.", ""}},
-		in:      wire.NewFork{}, out: wire.SessionInfo{}, status: 201,
+// forkRows are the routes of this file.
+func forkRows() section {
+	return section{
+		title: "Forks",
+		about: []string{
+			"The new session works in the same workspace with the same agent unless others are named. It has `forked_from{session_id, seq}`, this session's line gets `forks[]`, and its log stays.",
+			"`worktree` is a new folder: it becomes a git worktree, without a branch, at the commit that the workspace was last seen at by then. 409 if it exists already, and if the commit has submodules or files that need a filter or another encoding: the hub writes the files as the commit has them. Deleting the new session leaves the worktree: `git worktree remove` removes it.",
+		},
+		rows: []route{
+			{
+				"POST", one + "/fork", auth.Credential, auth.Manage, false, forkRoute,
+				doc{
+					summary: "Make a new session that begins with an account of this one up to an event. It takes a credential that may make sessions.",
+					headers: []param{{"Idempotency-Key", "Makes a resend harmless.", ""}},
+					in:      wire.NewFork{}, out: wire.SessionInfo{}, status: 201,
+				},
+			},
+		},
 	}
 }
 

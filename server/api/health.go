@@ -8,6 +8,26 @@ import (
 	"github.com/abidehub/abide/server/wire"
 )
 
+// healthRows are the routes of this file.
+func healthRows() section {
+	return section{
+		title: "Health",
+		about: []string{
+			"A session that cannot be opened answers 503 `unavailable`, on a socket an `error`, and tries again at each request.",
+		},
+		rows: []route{
+			{
+				"GET", "/api/ready", auth.OwnHost, auth.Read, false, readyRoute,
+				doc{summary: "Whether the hub is ready. Needs no credential.", out: wire.Ready{}, status: 200},
+			},
+			{
+				"GET", "/api/health", auth.Credential, auth.Read, true, healthRoute,
+				doc{summary: "How the hub is, and whether the credential is good: what a client asks after a dial that failed. Lists the sessions with which something is wrong.", out: wire.Health{}, status: 200},
+			},
+		},
+	}
+}
+
 func healthRoute(s *API, c *call) error {
 	problems := []wire.SessionProblem{}
 	for _, t := range s.manager.Problems() {

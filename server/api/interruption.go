@@ -9,6 +9,33 @@ import (
 	"github.com/abidehub/abide/session"
 )
 
+// interruptionRows are the routes of this file.
+func interruptionRows() section {
+	return section{
+		title: "Interruptions",
+		about: []string{
+			"`way` is `auto`, `server`, `local` or `segmented`; the last tells a new agent session all of this one, and `restore` in `state` says how far it is. `confirm` must name what `needs` lists. If `drift` is among them, `drift` is `apply` (the recorded settings) or `keep` (the current ones). Where one allows more, that takes access to manage the session.",
+		},
+		rows: []route{
+			{
+				"GET", one + "/interruption", auth.Credential, auth.Read, false, interruptionRoute,
+				doc{summary: "The interrupted turn, and how it can be resumed. 404 when there is none.", out: wire.Offer{}, status: 200},
+			},
+			{
+				"POST", one + "/resume", auth.Credential, auth.Act, false, resumeRoute,
+				doc{
+					summary: "Resume the interrupted turn. The first to settle it wins; others get 409 already_resolved with the winner. A missing confirmation is 409 conflict with needs.",
+					in:      wire.Resume{}, out: wire.Resumed{}, status: 202,
+				},
+			},
+			{
+				"POST", one + "/dismiss", auth.Credential, auth.Act, false, dismissRoute,
+				doc{summary: "Dismiss an interruption. Queued prompts continue.", in: wire.Dismiss{}, status: 204},
+			},
+		},
+	}
+}
+
 func interruptionRoute(s *API, c *call) error {
 	own, err := c.session()
 	if err != nil {

@@ -13,6 +13,46 @@ import (
 	"rsc.io/qr"
 )
 
+// deviceRows are the routes of this file.
+func deviceRows() section {
+	return section{
+		title: "Devices",
+		about: []string{
+			"See [credentials](#credentials).",
+		},
+		rows: []route{
+			{
+				"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute,
+				doc{summary: "Spend a pairing code; the answer sets the device's cookie and has its first page token. Needs the page's own Origin and no credential.", in: wire.Pair{}, out: wire.Paired{}, status: 200},
+			},
+			{
+				"POST", "/api/pairings", auth.Credential, auth.Manage, false, pairingRoute,
+				doc{summary: "Make a link that pairs one more browser, once, within two minutes. Only a paired browser of the owner may, not a token.", in: wire.NewPairing{}, out: wire.PairingLink{}, status: 201},
+			},
+			{
+				"POST", "/api/page", auth.OwnPage, auth.Read, false, pageRoute,
+				doc{summary: "Exchange a signed challenge, which a 401 to a device's cookie carries, for a page token: the header Abide-Page, which each request with the cookie needs. Needs the page's own Origin and the cookie.", in: wire.PageProof{}, out: wire.PageToken{}, status: 200},
+			},
+			{
+				"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute,
+				doc{summary: "Paired browsers and tokens.", out: wire.Devices{}, status: 200},
+			},
+			{
+				"POST", "/api/devices/seen", auth.Credential, auth.Manage, false, seenRoute,
+				doc{summary: "The owner has seen the devices and tokens made until then: no device shows them as new any more.", in: wire.SeenDevices{}, status: 204},
+			},
+			{
+				"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute,
+				doc{summary: "Give a device or a token another name, of at most 64 characters: lists show it, and what is done with it from now on.", in: wire.DevicePatch{}, out: wire.Device{}, status: 200},
+			},
+			{
+				"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute,
+				doc{summary: "End a device's or a token's access. Its sockets are closed within a second.", status: 204},
+			},
+		},
+	}
+}
+
 // pairingRoute creates a pairing link for a paired browser of the owner. A token
 // gets none, because the device would outlive the token.
 func pairingRoute(s *API, c *call) error {

@@ -10,6 +10,41 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
+// promptRows are the routes of this file.
+func promptRows() section {
+	return section{
+		title: "Prompts and permissions",
+		about: []string{
+			"The same verbs as on the socket. `prompt_id` and `Idempotency-Key` that differ are 400.",
+		},
+		rows: []route{
+			{
+				"POST", one + "/prompt", auth.Credential, auth.Act, false, promptRoute,
+				doc{
+					summary: "Ask the agent. The same prompt_id again gets the latest outcome and changes nothing. 202 while it waits.",
+					in:      wire.NewPrompt{}, out: wire.PromptAnswer{}, status: 200,
+					headers: []param{{"Idempotency-Key", "the prompt's id, where the body has none", ""}},
+				},
+			},
+			{
+				"POST", one + "/cancel", auth.Credential, auth.Act, false, cancelRoute,
+				doc{summary: "Ask the agent to end its turn.", status: 204},
+			},
+			{
+				"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute,
+				doc{summary: "Free a turn whose agent does not answer: the agent is stopped.", status: 204},
+			},
+			{
+				"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute,
+				doc{
+					summary: "Settle a permission request. The first answer wins; a later other one is 409 with the winner.",
+					in:      wire.PermissionChoice{}, out: wire.PermissionResolved{}, status: 200,
+				},
+			},
+		},
+	}
+}
+
 func promptRoute(s *API, c *call) error { return askAgent(c, "") }
 
 // askAgent sends the prompt in the request's body. when applies if the body has

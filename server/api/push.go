@@ -6,9 +6,54 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/server/wire"
 )
+
+// pushRows are the routes of this file.
+func pushRows() section {
+	return section{
+		title: "Notifications",
+		about: []string{
+			"docs/notifications.md has the payload.",
+		},
+		rows: []route{
+			{
+				"GET", "/api/push", auth.Credential, auth.Read, true, pushRoute,
+				doc{summary: "The hub's VAPID key, made at the first call, and the push subscriptions of the credential with the outcome of their latest deliveries.", out: wire.PushState{}, status: 200},
+			},
+			{
+				"POST", "/api/push/subscriptions", auth.Credential, auth.Read, true, subscribeRoute,
+				doc{summary: "Send a browser notifications of the sessions that the credential may read: endpoint and keys are the browser's PushSubscription. A known endpoint changes its events. No events means all of them.", in: wire.NewSubscription{}, out: wire.Made{}, status: 201},
+			},
+			{
+				"DELETE", "/api/push/subscriptions/{subscription}", auth.Credential, auth.Read, true, unsubscribeRoute,
+				doc{summary: "End a push subscription of the credential.", status: 204},
+			},
+			{
+				"POST", "/api/push/subscriptions/{subscription}/test", auth.Credential, auth.Read, true, testPushRoute,
+				doc{summary: "Send a message to a push subscription of the credential. The outcome is in GET /api/push.", status: 204},
+			},
+			{
+				"POST", "/api/answer", auth.OwnPage, auth.Read, false, tokenAnswerRoute,
+				doc{summary: "Answer the question of a notification by its token, a single-use token that expires with the question. Needs the page's own Origin and no credential. 404 for a token that is not good, or not any more.", in: wire.TokenAnswer{}, out: wire.PermissionResolved{}, status: 200},
+			},
+			{
+				"GET", "/api/channels", auth.Credential, auth.Manage, false, channelsRoute,
+				doc{summary: "The configured channels, with their events and their latest deliveries.", out: wire.Channels{}, status: 200},
+			},
+			{
+				"PUT", "/api/channels/{channel}", auth.Credential, auth.Manage, false, channelChangeRoute,
+				doc{summary: "Set a channel's events, in place of the configuration.", in: wire.NotifyChoice{}, status: 204},
+			},
+			{
+				"POST", "/api/channels/{channel}/test", auth.Credential, auth.Manage, false, testChannelRoute,
+				doc{summary: "Send a message to a channel. The outcome is in GET /api/channels.", status: 204},
+			},
+		},
+	}
+}
 
 func pushRoute(s *API, c *call) error {
 	key, err := s.notify.PublicKey()

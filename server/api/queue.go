@@ -3,9 +3,50 @@ package api
 import (
 	"net/http"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
+
+// queueRows are the routes of this file.
+func queueRows() section {
+	return section{
+		title: "Queue",
+		about: []string{
+			"`PATCH` changes all that it names or nothing.",
+		},
+		rows: []route{
+			{
+				"GET", one + "/queue", auth.Credential, auth.Read, false, queueRoute,
+				doc{summary: "The prompts that wait, in order.", out: wire.Queue{}, status: 200},
+			},
+			{
+				"POST", one + "/queue", auth.Credential, auth.Act, false, queueAddRoute,
+				doc{
+					summary: "Put a prompt into the queue. A full queue is 409. 200 if it did not have to wait.",
+					in:      wire.NewPrompt{}, out: wire.PromptAnswer{}, status: 202,
+					headers: []param{{"Idempotency-Key", "the prompt's id, where the body has none", ""}},
+				},
+			},
+			{
+				"DELETE", one + "/queue", auth.Credential, auth.Act, false, queueClearRoute,
+				doc{summary: "Empty the queue.", status: 204},
+			},
+			{
+				"GET", one + "/queue/{prompt}", auth.Credential, auth.Read, false, queueItemRoute,
+				doc{summary: "One waiting prompt.", out: wire.QueueItem{}, status: 200},
+			},
+			{
+				"PATCH", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queuePatchRoute,
+				doc{summary: "Change a waiting prompt's text, place or time.", in: wire.QueuePatch{}, out: wire.Queue{}, status: 200},
+			},
+			{
+				"DELETE", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queueRemoveRoute,
+				doc{summary: "Take a prompt out of the queue.", status: 204},
+			},
+		},
+	}
+}
 
 func queueRoute(s *API, c *call) error {
 	own, err := c.session()

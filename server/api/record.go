@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -23,6 +24,30 @@ func (s *API) createRecording(c *call, in wire.NewSession) error {
 	return c.reply(http.StatusCreated, wire.Recording{
 		SessionID: made.Session.ID(), Epoch: made.Session.Log().Epoch(), RecorderID: made.RecorderID, MaxSeq: made.MaxSeq,
 	})
+}
+
+// recordRows are the routes of this file.
+func recordRows() section {
+	return section{
+		title: "Recordings",
+		about: []string{
+			"`POST /api/sessions` with `recorder` begins a recording. Other verbs that write get 409 until it ends. A batch has at most 32 MiB. 30 s of silence close the session as after a crash.",
+			"The hub writes `session_start`, `session_end`, `epoch`, `segment_start`, `log_truncated` and notes of method `abide/…` itself, and refuses a second open turn.",
+		},
+		rows: []route{
+			{
+				"POST", one + "/record", auth.Credential, auth.Manage, false, recordRoute,
+				doc{
+					summary: "Write a batch of events that the session's recorder reports after after_seq, all or nothing. The same batch after the same seq again writes nothing twice; another one there is 409. An empty batch says that the recorder is there; after 30 s of silence the session is closed.",
+					in:      wire.RecordBatch{}, out: wire.RecordedTo{}, status: 200,
+				},
+			},
+			{
+				"POST", one + "/record/end", auth.Credential, auth.Manage, false, recordEndRoute,
+				doc{summary: "End a recording: what is open is closed, session_end is written. The same again changes nothing.", in: wire.EndRecording{}, out: wire.SessionInfo{}, status: 200},
+			},
+		},
+	}
 }
 
 func recordRoute(_ *API, c *call) error {

@@ -3,11 +3,24 @@ package api
 import (
 	"net/http"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 )
 
-func docOverview() doc {
-	return doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: wire.Overview{}, status: 200}
+// overviewRows are the routes of this file.
+func overviewRows() section {
+	return section{
+		title: "The overview of a session",
+		about: []string{
+			"See [the overview](#the-overview).",
+		},
+		rows: []route{
+			{
+				"GET", one + "/overview", auth.Credential, auth.Read, false, overviewRoute,
+				doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: wire.Overview{}, status: 200},
+			},
+		},
+	}
 }
 
 func overviewRoute(s *API, c *call) error {

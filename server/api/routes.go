@@ -48,89 +48,44 @@ func ofApp(r *http.Request, _ *mux.RouteMatch) bool {
 
 func appRoute(s *API, c *call) error { return s.live.App(c.w, c.r) }
 
-// routes lists the API. Without a credential, a client may get the app's files
-// (gate OwnHost) and the hub's readiness, which contains no data. It may also
-// exchange a pairing code or a signed challenge, and answer with a notification's
-// token (gate OwnPage). Everything else needs a credential.
-func routes() []route {
-	const one = "/api/sessions/{id}"
-	return []route{
-		{"GET", "/api/ready", auth.OwnHost, auth.Read, false, readyRoute, docReady()},
-		{"GET", "/api/health", auth.Credential, auth.Read, true, healthRoute, docHealth()},
-		{"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute, docPair()},
-		{"POST", "/api/pairings", auth.Credential, auth.Manage, false, pairingRoute, docPairing()},
-		{"POST", "/api/page", auth.OwnPage, auth.Read, false, pageRoute, docPage()},
-		{"GET", "/api/devices", auth.Credential, auth.Manage, false, devicesRoute, docDevices()},
-		{"POST", "/api/devices/seen", auth.Credential, auth.Manage, false, seenRoute, docSeen()},
-		{"PATCH", "/api/devices/{device}", auth.Credential, auth.Manage, false, renameRoute, docRename()},
-		{"DELETE", "/api/devices/{device}", auth.Credential, auth.Manage, false, revokeRoute, docRevoke()},
-		{"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute, docAudit()},
-		{"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute, docAgents()},
-
-		{"GET", "/api/push", auth.Credential, auth.Read, true, pushRoute, docPush()},
-		{"POST", "/api/push/subscriptions", auth.Credential, auth.Read, true, subscribeRoute, docSubscribe()},
-		{"DELETE", "/api/push/subscriptions/{subscription}", auth.Credential, auth.Read, true, unsubscribeRoute, docUnsubscribe()},
-		{"POST", "/api/push/subscriptions/{subscription}/test", auth.Credential, auth.Read, true, testPushRoute, docTestPush()},
-		{"POST", "/api/answer", auth.OwnPage, auth.Read, false, tokenAnswerRoute, docTokenAnswer()},
-		{"GET", "/api/channels", auth.Credential, auth.Manage, false, channelsRoute, docChannels()},
-		{"PUT", "/api/channels/{channel}", auth.Credential, auth.Manage, false, channelChangeRoute, docChannelChange()},
-		{"POST", "/api/channels/{channel}/test", auth.Credential, auth.Manage, false, testChannelRoute, docTestChannel()},
-
-		{"GET", "/api/folders", auth.Credential, auth.Manage, false, foldersRoute, docFolders()},
-		{"POST", "/api/folders", auth.Credential, auth.Manage, false, folderMakeRoute, docFolderMake()},
-		{"GET", "/api/folder", auth.Credential, auth.Manage, false, folderPlaceRoute, docFolderPlace()},
-		{"POST", "/api/folder/allow", auth.Credential, auth.Manage, false, folderAllowRoute, docFolderAllow()},
-
-		{"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute, docSearch()},
-		{"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute, docList()},
-		{"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute, docCreate()},
-		{"POST", "/api/import", auth.Credential, auth.Manage, false, importRoute, docImport()},
-		{"GET", one, auth.Credential, auth.Read, false, sessionRoute, docSession()},
-		{"PATCH", one, auth.Credential, auth.Manage, false, updateRoute, docUpdate()},
-		{"DELETE", one, auth.Credential, auth.Manage, false, deleteRoute, docDelete()},
-		{"GET", one + "/events", auth.Credential, auth.Read, false, eventsRoute, docEvents()},
-		{"GET", one + "/blobs/{sha256}", auth.Credential, auth.Read, false, blobRoute, docBlob()},
-		{"POST", one + "/blobs/{sha256}/address", auth.Credential, auth.Read, false, blobAddressRoute, docBlobAddress()},
-		{"GET", one + "/overview", auth.Credential, auth.Read, false, overviewRoute, docOverview()},
-		{"POST", one + "/fork", auth.Credential, auth.Manage, false, forkRoute, docFork()},
-		{"GET", one + "/export", auth.Credential, auth.Act, false, exportRoute, docExport()},
-		{"POST", one + "/export/address", auth.Credential, auth.Act, false, exportAddressRoute, docExportAddress()},
-		{"GET", one + "/comments", auth.Credential, auth.Read, false, commentsRoute, docComments()},
-		{"POST", one + "/comments", auth.Credential, auth.Act, false, commentAddRoute, docCommentAdd()},
-		{"PATCH", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentChangeRoute, docCommentChange()},
-		{"DELETE", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentRemoveRoute, docCommentRemove()},
-		{"POST", one + "/prompt", auth.Credential, auth.Act, false, promptRoute, docPrompt()},
-		{"POST", one + "/cancel", auth.Credential, auth.Act, false, cancelRoute, docCancel()},
-		{"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute, docForceReset()},
-		{"GET", one + "/interruption", auth.Credential, auth.Read, false, interruptionRoute, docInterruption()},
-		{"POST", one + "/resume", auth.Credential, auth.Act, false, resumeRoute, docResume()},
-		{"POST", one + "/dismiss", auth.Credential, auth.Act, false, dismissRoute, docDismiss()},
-		{"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute, docPermission()},
-		{"POST", one + "/restart", auth.Credential, auth.Act, false, restartRoute, docRestart()},
-		{"POST", one + "/reopen", auth.Credential, auth.Manage, false, reopenRoute, docReopen()},
-		{"POST", one + "/record", auth.Credential, auth.Manage, false, recordRoute, docRecord()},
-		{"POST", one + "/record/end", auth.Credential, auth.Manage, false, recordEndRoute, docRecordEnd()},
-		{"POST", one + "/end", auth.Credential, auth.Manage, false, endRoute, docEnd()},
-		{"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute, docAuthenticate()},
-		{"POST", one + "/attachments", auth.Credential, auth.Act, false, attachRoute, docAttach()},
-		{"GET", one + "/files", auth.Credential, auth.Act, false, filesRoute, docFiles()},
-		{"GET", one + "/file", auth.Credential, auth.Act, false, fileRoute, docFile()},
-		{"GET", one + "/complete", auth.Credential, auth.Act, false, completeRoute, docComplete()},
-		{"GET", one + "/changes", auth.Credential, auth.Act, false, changesRoute, docChanges()},
-		{"GET", one + "/change", auth.Credential, auth.Act, false, changeRoute, docChange()},
-		{"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute, docRules()},
-		{"POST", one + "/rules", auth.Credential, auth.Manage, false, ruleAddRoute, docRuleAdd()},
-		{"DELETE", one + "/rules/{rule}", auth.Credential, auth.Manage, false, ruleRevokeRoute, docRuleRevoke()},
-		{"GET", one + "/queue", auth.Credential, auth.Read, false, queueRoute, docQueue()},
-		{"POST", one + "/queue", auth.Credential, auth.Act, false, queueAddRoute, docQueueAdd()},
-		{"DELETE", one + "/queue", auth.Credential, auth.Act, false, queueClearRoute, docQueueClear()},
-		{"GET", one + "/queue/{prompt}", auth.Credential, auth.Read, false, queueItemRoute, docQueueItem()},
-		{"PATCH", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queuePatchRoute, docQueuePatch()},
-		{"DELETE", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queueRemoveRoute, docQueueRemove()},
-
-		{"GET", "/api/ws", auth.Credential, auth.Read, true, socketRoute, docSocket()},
-		{"GET", one + "/ws", auth.Credential, auth.Read, false, sessionSocketRoute, docSessionSocket()},
+// sections lists the API, in the order of the documentation. Without a credential, a
+// client may get the app's files (gate OwnHost) and the hub's readiness, which
+// contains no data. It may also exchange a pairing code or a signed challenge, and
+// answer with a notification's token (gate OwnPage). Everything else needs a
+// credential.
+func sections() []section {
+	return []section{
+		sessionRows(),
+		forkRows(),
+		recordRows(),
+		eventRows(),
+		socketRows(),
+		promptRows(),
+		queueRows(),
+		interruptionRows(),
+		ruleRows(),
+		agentRows(),
+		attachmentRows(),
+		blobRows(),
+		fileRows(),
+		commentRows(),
+		overviewRows(),
+		exportRows(),
+		searchRows(),
+		deviceRows(),
+		pushRows(),
+		auditRows(),
+		healthRows(),
 	}
+}
+
+// routes lists the rows of all sections.
+func routes() []route {
+	var list []route
+	for _, s := range sections() {
+		list = append(list, s.rows...)
+	}
+	return list
 }
 
 // unknownRoute responds to a path without a route, if the client has a credential.

@@ -49,3 +49,14 @@ type param struct {
 	// value is a zero value of its type.
 	value any
 }
+
+// one is the path of a session.
+const one = "/api/sessions/{id}"
+
+// section is the routes of one resource.
+type section struct {
+	title string
+	// about are paragraphs about more than one route, or too long for a cell.
+	about []string
+	rows  []route
+}

@@ -12,6 +12,33 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
+// ruleRows are the routes of this file.
+func ruleRows() section {
+	return section{
+		title: "Permission rules",
+		about: []string{
+			"A viewer sees no rules. Adding and revoking takes a credential that manages the session; for scope `agent`, every session. A rule whose maker's credential has ended, was revoked or may not make it any more is listed with `suspended: true` and answers nothing (ADR 13). A session has at most 1,000 rules, those for agents among them.",
+		},
+		rows: []route{
+			{
+				"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute,
+				doc{summary: "The permission rules that answer in this session: its own, then those of its agent.", out: wire.Rules{}, status: 200},
+			},
+			{
+				"POST", one + "/rules", auth.Credential, auth.Manage, false, ruleAddRoute,
+				doc{
+					summary: "Make a permission rule. One with scope agent answers in every session of the agent and takes access to all of them.",
+					in:      wire.NewRule{}, out: wire.Rule{}, status: 201,
+				},
+			},
+			{
+				"DELETE", one + "/rules/{rule}", auth.Credential, auth.Manage, false, ruleRevokeRoute,
+				doc{summary: "Take a permission rule back. It stops counting at once.", status: 204},
+			},
+		},
+	}
+}
+
 func rulesRoute(s *API, c *call) error {
 	own, err := c.session()
 	if err != nil {

@@ -13,14 +13,26 @@ const (
 	maxHits     = 100
 )
 
-func docSearch() doc {
-	return doc{
-		summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
-		out:     wire.FoundPage{}, status: 200,
-		query: []param{
-			{"q", "plain text, at most 256 bytes, whatever its case", ""},
-			{"limit", "from 1 to 100; 20 when absent", 0},
-			{"cursor", "next_cursor of the call before", ""},
+// searchRows are the routes of this file.
+func searchRows() section {
+	return section{
+		title: "Search",
+		about: []string{
+			"A text is compared by Unicode simple case folding, in prompts, messages, tool titles and commands; in each session the newest first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
+		},
+		rows: []route{
+			{
+				"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute,
+				doc{
+					summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
+					out:     wire.FoundPage{}, status: 200,
+					query: []param{
+						{"q", "plain text, at most 256 bytes, whatever its case", ""},
+						{"limit", "from 1 to 100; 20 when absent", 0},
+						{"cursor", "next_cursor of the call before", ""},
+					},
+				},
+			},
 		},
 	}
 }

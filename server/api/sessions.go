@@ -23,6 +23,70 @@ const (
 	maxSessions     = 200
 )
 
+// sessionRows are the routes of this file.
+func sessionRows() section {
+	return section{
+		title: "Sessions",
+		about: []string{
+			"A name is at most 200 printable characters, at least one of them visible.",
+			"`Idempotency-Key`, at most 128 printable bytes, names the request for a new session and is the `prompt_id`. The same key from the same credential is answered 201 with the same session, as long as it exists. That finishes what a crash left undone and repeats no prompt. With another body it is 409.",
+			"`end` writes `session_end{reason, by, result?}`.",
+		},
+		rows: []route{
+			{
+				"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute,
+				doc{summary: "Agents and folders for a new session.", out: wire.Agents{}, status: 200},
+			},
+			{
+				"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute,
+				doc{
+					summary: "The sessions, newest first.", out: wire.SessionPage{}, status: 200,
+					query: []param{
+						{"status", "idle, running, needs_you, failed, interrupted, ended, damaged; archived for those put away; all for everything", ""},
+						{"project", "a project root or workspace", ""},
+						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
+						{"limit", "from 1 to 200; 30 when absent", 0},
+						{"cursor", "next_cursor of the page before", ""},
+					},
+				},
+			},
+			{
+				"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute,
+				doc{
+					summary: "Make a session. Its agent is started by the first prompt. With recorder the caller records it, and the answer is a Recording.", in: wire.NewSession{}, out: wire.SessionInfo{}, status: 201,
+					headers: []param{{"Idempotency-Key", "the client's name for this request, see below", ""}},
+				},
+			},
+			{
+				"GET", one, auth.Credential, auth.Read, false, sessionRoute,
+				doc{summary: "One session.", out: wire.SessionInfo{}, status: 200},
+			},
+			{
+				"PATCH", one, auth.Credential, auth.Manage, false, updateRoute,
+				doc{summary: "Rename, pin or archive a session.", in: wire.SessionPatch{}, out: wire.SessionInfo{}, status: 200},
+			},
+			{
+				"DELETE", one, auth.Credential, auth.Manage, false, deleteRoute,
+				doc{summary: "Stop a session's agent and remove everything of it.", status: 204},
+			},
+			{
+				"POST", one + "/reopen", auth.Credential, auth.Manage, false, reopenRoute,
+				doc{
+					summary: "Bring back a session whose log accepts no more events after an error of the device, or which could not be opened. Its agent is stopped; screens come back by themselves. 503 while it still cannot be.",
+					out:     wire.SessionInfo{}, status: 200,
+				},
+			},
+			{
+				"POST", one + "/end", auth.Credential, auth.Manage, false, endRoute,
+				doc{
+					summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. 409 while a turn is open.",
+					in:      wire.EndSession{}, out: wire.SessionInfo{}, status: 200,
+				},
+			},
+		},
+	}
+}
+
 func listRoute(s *API, c *call) error {
 	q := c.r.URL.Query()
 	limit, err := numberOf(q, "limit")

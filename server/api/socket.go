@@ -4,8 +4,35 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
+
+// socketRows are the routes of this file.
+func socketRows() section {
+	return section{
+		title: "Sockets",
+		rows: []route{
+			{
+				"GET", "/api/ws", auth.Credential, auth.Read, true, socketRoute,
+				doc{summary: "Upgrade to a WebSocket, subprotocol " + wire.Subprotocol + "; docs/protocol.md has its frames.", status: 101},
+			},
+			{
+				"GET", one + "/ws", auth.Credential, auth.Read, false, sessionSocketRoute,
+				doc{
+					summary: "The same socket with this session followed from the start.", status: 101,
+					query: []param{
+						{"after_seq", "follow after this event", event.Seq(0)},
+						{"epoch", "the epoch after_seq belongs to", ""},
+						{"tail", "begin with this many of the newest events; 50 when after_seq is absent", 0},
+						{"merge", "join runs of chunks of one message while catching up", false},
+					},
+				},
+			},
+		},
+	}
+}
 
 // socketRoute upgrades to a socket that follows no session yet.
 func socketRoute(s *API, c *call) error { return s.live.Upgrade(c.w, c.r, c.grant, nil, Place{}) }

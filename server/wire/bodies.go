@@ -9,7 +9,7 @@ func Bodies() []any {
 		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},
 		Offer{}, Resume{}, Resumed{}, Dismiss{},
-		Device{}, Devices{}, DevicePatch{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
+		Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
 		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, ExportPreview{},
 		Rule{}, Rules{}, NewRule{},
 		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, FileChange{},

@@ -1057,6 +1057,10 @@ export interface DevicePatch {
   name: string
 }
 
+export interface SeenDevices {
+  until: string
+}
+
 export interface NewPairing {
 }
 
