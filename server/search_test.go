@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
+	"github.com/abidehub/abide/session/store"
 )
 
 type found struct {
@@ -138,6 +138,20 @@ func TestASearchGoesPastASessionThatCannotBeRead(t *testing.T) {
 	require.Equal(t, map[string]bool{before.ID(): true, after.ID(): true}, found)
 }
 
+// slowFS is a file system on which one file cannot be opened before answers is closed.
+type slowFS struct {
+	store.FS
+	slow    string
+	answers chan struct{}
+}
+
+func (f slowFS) Open(name string) (store.File, error) {
+	if name == f.slow {
+		<-f.answers
+	}
+	return f.FS.Open(name)
+}
+
 func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	dir := t.TempDir()
 	const id = "20260221-140307-aaaaaaaa"
@@ -146,10 +160,9 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	metadata, err := json.Marshal(journal.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(own, "metadata.json"), metadata, 0o600))
-	// Opening a named pipe blocks, like a disk that does not answer.
-	slow := filepath.Join(own, "events.jsonl")
-	require.NoError(t, syscall.Mkfifo(slow, 0o600))
-	h := startHub(t, hubOptions{dir: dir, patience: 100 * time.Millisecond})
+	slow, disk := filepath.Join(own, "events.jsonl"), make(chan struct{})
+	require.NoError(t, os.WriteFile(slow, nil, 0o600))
+	h := startHub(t, hubOptions{dir: dir, patience: 100 * time.Millisecond, fs: slowFS{store.OS(), slow, disk}})
 
 	most := max(1, runtime.GOMAXPROCS(0)/2)
 	answers := make(chan response, most+1)
@@ -162,9 +175,8 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 	require.Contains(t, refused.body, "try again in a moment")
 	require.Contains(t, refused.body, `"retry_after_ms":`)
 
-	file, err := os.OpenFile(slow, os.O_RDWR, 0)
-	require.NoError(t, err)
-	for range most { // unblock the disk with an error
+	close(disk)
+	for range most {
 		select {
 		case found := <-answers:
 			require.Equal(t, http.StatusOK, found.status, found.body)
@@ -172,7 +184,6 @@ func TestASearchThatWaitedTooLongForItsTurnIsRefusedAsBusy(t *testing.T) {
 			t.Fatal("a blocked search does not end")
 		}
 	}
-	require.NoError(t, file.Close())
 	require.NoError(t, os.RemoveAll(own))
 	require.True(t, h.search("q=nowhere").Done, "no search slot was freed")
 }

@@ -110,11 +110,7 @@ func (m *Manager) searchable(only string) []search.Source {
 		if only != "" && md.SessionID != only {
 			continue
 		}
-		dir, err := m.store.SessionDir(md.SessionID)
-		if err != nil {
-			continue // deleted since
-		}
-		sources = append(sources, search.Source{SessionID: md.SessionID, Name: md.Name, Dir: dir, MaxSeq: md.MaxSeq})
+		sources = append(sources, search.Source{SessionID: md.SessionID, Name: md.Name, Lines: func() ([]journal.Part, error) { return m.journal.Lines(md.SessionID) }, MaxSeq: md.MaxSeq})
 	}
 	slices.SortFunc(sources, func(a, b search.Source) int { return strings.Compare(b.SessionID, a.SessionID) })
 	return sources

@@ -9,7 +9,6 @@ import (
 	"runtime/pprof"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/store"
 )
 
 // reading counts the searches that are reading files.
@@ -27,6 +27,20 @@ func reading(t *testing.T) int {
 	return strings.Count(stacks.String(), "search.(*Query).Run(")
 }
 
+// slowFS is a file system on which one file cannot be opened before answers is closed.
+type slowFS struct {
+	store.FS
+	slow    string
+	answers chan struct{}
+}
+
+func (f slowFS) Open(name string) (store.File, error) {
+	if name == f.slow {
+		<-f.answers
+	}
+	return f.FS.Open(name)
+}
+
 func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	h := &hub{t: t, dir: t.TempDir(), workspace: t.TempDir(), agents: newAgents()}
 	const id = "20260221-140307-aaaaaaaa"
@@ -35,16 +49,14 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	metadata, err := json.Marshal(journal.Metadata{Format: 1, SessionID: id, Status: "idle", MinSeq: 1, MaxSeq: 9})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), metadata, 0o600))
-	// Opening a named pipe blocks, like a disk that does not answer.
 	slow := filepath.Join(dir, "events.jsonl")
-	require.NoError(t, syscall.Mkfifo(slow, 0o600))
-	h.open()
+	require.NoError(t, os.WriteFile(slow, nil, 0o600))
+	answers := make(chan struct{})
+	h.open(func(_ *session.Options, o *store.Options) { o.FS = slowFS{o.FS, slow, answers} })
 	t.Cleanup(h.close)
 	answer := sync.OnceFunc(func() {
-		file, err := os.OpenFile(slow, os.O_RDWR, 0)
-		require.NoError(t, err)
+		close(answers)
 		require.Eventually(t, func() bool { return reading(t) == 0 }, patience, tick)
-		require.NoError(t, file.Close())
 		require.NoError(t, os.RemoveAll(dir))
 	})
 	t.Cleanup(answer)

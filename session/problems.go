@@ -2,8 +2,6 @@ package session
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
@@ -47,12 +45,7 @@ func (m *Manager) openFailure(id string) *ProblemError {
 
 // isAway reports whether a session's directory is gone.
 func (m *Manager) isAway(id string) bool {
-	dir, err := m.store.SessionDir(id)
-	if err != nil {
-		return false
-	}
-	_, err = os.Stat(dir)
-	return errors.Is(err, fs.ErrNotExist)
+	return errors.Is(m.journal.Present(id), journal.ErrAway)
 }
 
 // listed returns a session's line of the list, also if the session cannot be

@@ -15,7 +15,8 @@ type Derived interface {
 // Files are small files that no log can restore, by name. A name has no directory.
 // Calls with different names are safe for concurrent use.
 type Files interface {
-	// Read returns a file. fs.ErrNotExist if there is none.
+	// Read returns a file. fs.ErrNotExist if there is none; disk.ErrNoFile if a pipe,
+	// directory or device is in its place, which is not waited for.
 	Read(name string) ([]byte, error)
 	// Replace stores a whole file. When it returns nil the new bytes are durable; after
 	// a crash the file has the old bytes or the new ones. After an error that is

@@ -42,12 +42,37 @@ type Store interface {
 	// hub holds a lease of. Another hub may take a lease meanwhile.
 	Owned() iter.Seq[Metadata]
 
+	// Beside are the small files of a session without its lease, for reading only.
+	Beside(id string) (Files, error)
+	// Lines are the stored lines of a session's log without opening it, in parts,
+	// oldest first.
+	Lines(id string) ([]Part, error)
+	// Present is Log.Present without opening the log.
+	Present(id string) error
 	// StaleUploads is Blobs.StaleUploads of a session without opening its log.
 	StaleUploads(id string, before time.Time) ([]string, error)
 	// Files are the small files that are of no session.
 	Files() Files
 	// Derived are files computed from all logs.
 	Derived() Derived
+}
+
+// Part is a stretch of a log as it is stored.
+type Part interface {
+	// Open opens the part for reading; the caller closes it. Its bytes are whole lines
+	// {"seq":N,…} of ascending N, each with its newline, but for damage, and in the last
+	// part for a line that is just being written. Lines above Marks.Visible may be there.
+	// Nil says that the part does not belong to the log. The error fs.ErrNotExist says that
+	// it was removed meanwhile.
+	Open() (Lines, error)
+}
+
+// Lines are the bytes of an open Part. They are safe for concurrent use.
+type Lines interface {
+	io.ReaderAt
+	io.Closer
+	// Size is the number of bytes when the part was opened.
+	Size() int64
 }
 
 // Lease is the right of one holder to write one session. There is no clock in it: it

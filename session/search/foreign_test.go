@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
+	"github.com/abidehub/abide/session/store"
 )
 
 func TestNothingIsFoundInAFileOfAnotherSession(t *testing.T) {
@@ -21,6 +23,6 @@ func TestNothingIsFoundInAFileOfAnotherSession(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	sources := []search.Source{{SessionID: "20260221-140307-aaaaaaaa", Dir: dir, MaxSeq: 6}}
+	sources := []search.Source{{SessionID: "20260221-140307-aaaaaaaa", Lines: func() ([]journal.Part, error) { return store.Lines(store.OS(), dir) }, MaxSeq: 6}}
 	require.Equal(t, []event.Seq{6, 2}, all(t, sources, "needle", 10))
 }

@@ -1,6 +1,6 @@
 // Package search finds text in sessions.
 //
-// It reads the event files themselves, backwards in windows, and keeps nothing: no
+// It reads the stored lines themselves (journal.Store.Lines), backwards in windows, and keeps nothing: no
 // log is opened for writing, recovered or held in memory. It searches prompts, the
 // agent's messages and the titles and commands of its tools; chunks of one message
 // are joined first, so that a phrase is found across them. Of a value that was
@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // MaxQuery is the most bytes a query may have.
@@ -30,9 +31,12 @@ const MaxQuery = 256
 // ErrQuery reports a query that cannot be searched for; its text says why.
 var ErrQuery = errors.New("invalid search")
 
-// Source is one session's files, as far as they may be shown.
+// Source is one session's stored lines, as far as they may be shown.
 type Source struct {
-	SessionID, Name, Dir string
+	SessionID, Name string
+	// Lines returns the parts of the log, oldest first. A session that was deleted
+	// meanwhile is fs.ErrNotExist or journal.ErrNotFound.
+	Lines func() ([]journal.Part, error)
 	// MaxSeq is the last event that readers may see.
 	MaxSeq event.Seq
 }

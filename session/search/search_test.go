@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
+	"github.com/abidehub/abide/session/store"
 )
 
 func line(seq int, kind, data string) string {
@@ -30,7 +32,13 @@ func source(t testing.TB, files map[string]string, maxSeq event.Seq) []search.So
 	for name, text := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	return []search.Source{{SessionID: "20260221-140307-aaaaaaaa", Dir: dir, MaxSeq: maxSeq}}
+	return sourceIn(dir, maxSeq)
+}
+
+// sourceIn is the session whose files lie in a directory.
+func sourceIn(dir string, maxSeq event.Seq) []search.Source {
+	lines := func() ([]journal.Part, error) { return store.Lines(store.OS(), dir) }
+	return []search.Source{{SessionID: "20260221-140307-aaaaaaaa", Lines: lines, MaxSeq: maxSeq}}
 }
 
 func all(t testing.TB, sources []search.Source, text string, limit int) (seqs []event.Seq) {
@@ -205,9 +213,12 @@ func TestACallEndsSoonAfterItsTimeAndTheNextGoesOn(t *testing.T) {
 		require.Equal(t, sources[0].SessionID, from.SessionID)
 	}
 	require.Greater(t, calls, 3)
-	info, err := os.Stat(filepath.Join(sources[0].Dir, "events.jsonl"))
+	parts, err := sources[0].Lines()
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, bytes, info.Size(), "everything was read")
+	file, err := parts[0].Open()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, bytes, file.Size(), "everything was read")
+	require.NoError(t, file.Close())
 }
 
 func TestASearchHoldsNoMoreThanAFewWindowsInMemory(t *testing.T) {
@@ -228,10 +239,12 @@ func TestPagesStayWholeWhileTheSessionGrows(t *testing.T) {
 	for i := 1; i <= events; i++ {
 		log.WriteString(line(i, "user_prompt", `{"text":"needle"}`))
 	}
-	sources := source(t, map[string]string{"events.jsonl": log.String()}, events)
+	dir := t.TempDir()
+	active := filepath.Join(dir, "events.jsonl")
+	require.NoError(t, os.WriteFile(active, []byte(log.String()), 0o600))
+	sources := sourceIn(dir, events)
 	q, err := search.NewQuery("needle", 7, time.Minute)
 	require.NoError(t, err)
-	active := filepath.Join(sources[0].Dir, "events.jsonl")
 	var from search.Place
 	var seqs []event.Seq
 	for n := events; ; {
@@ -253,7 +266,7 @@ func TestPagesStayWholeWhileTheSessionGrows(t *testing.T) {
 		require.NoError(t, file.Close())
 		sources[0].MaxSeq = event.Seq(n)
 		if n == events+100 { // the active file is complete by now
-			require.NoError(t, os.Rename(active, filepath.Join(sources[0].Dir, fmt.Sprintf("events-%012d-%012d.jsonl", 1, n))))
+			require.NoError(t, os.Rename(active, filepath.Join(dir, fmt.Sprintf("events-%012d-%012d.jsonl", 1, n))))
 			require.NoError(t, os.WriteFile(active, nil, 0o600))
 		}
 	}

@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/journal"
 )
 
 const (
@@ -40,18 +36,12 @@ type window struct {
 // readWindow reads the lines that lie before an event. An empty one with first 0
 // says there are none.
 func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
-	names, err := segments(source.Dir)
-	if err != nil || len(names) == 0 {
+	parts, err := source.Lines()
+	if err != nil {
 		return window{}, ignoreGone(err)
 	}
-	for i := len(names) - 1; i >= 0; i-- {
-		if ours, err := store.InChain(source.Dir, names[i]); err != nil || !ours {
-			if err != nil {
-				return window{}, ignoreGone(err)
-			}
-			continue
-		}
-		w, err := s.readSegment(filepath.Join(source.Dir, names[i]), before)
+	for i := len(parts) - 1; i >= 0; i-- {
+		w, err := s.readPart(parts[i], before)
 		if err != nil || w.first > 0 {
 			return w, ignoreGone(err)
 		}
@@ -61,56 +51,29 @@ func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
 
 // ignoreGone is for a session that is deleted while it is searched.
 func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// segments are the event files of a session, oldest first. Their names are
-// padded, so that they sort.
-func segments(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	active := false
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == "events.jsonl":
-			active = true
-		case strings.HasPrefix(name, "events-") && strings.HasSuffix(name, ".jsonl"):
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	if active {
-		names = append(names, "events.jsonl")
-	}
-	return names, nil
-}
-
-func (s *scan) readSegment(path string, before event.Seq) (window, error) {
-	file, err := os.Open(path)
-	if err != nil {
+func (s *scan) readPart(part journal.Part, before event.Seq) (window, error) {
+	file, err := part.Open()
+	if err != nil || file == nil {
 		return window{}, err
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return window{}, err
-	}
-	end, err := s.placeOf(file, info.Size(), before)
+	defer file.Close() // it was only read from
+	size := file.Size()
+	end, err := s.placeOf(file, size, before)
 	if err != nil || end == 0 {
 		return window{}, err
 	}
-	for size := int64(windowBytes); ; size *= 2 {
-		from := max(end-size, 0)
-		text := s.buf(int(min(end+overhang, info.Size()) - from))
+	for wanted := int64(windowBytes); ; wanted *= 2 {
+		from := max(end-wanted, 0)
+		text := s.buf(int(min(end+overhang, size) - from))
 		n, err := file.ReadAt(text, from)
 		if err != nil && err != io.EOF {
-			return window{}, fmt.Errorf("reading %s: %w", filepath.Base(path), err)
+			return window{}, fmt.Errorf("read lines before event %d: %w", before, err)
 		}
 		text = text[:n]
 		skip := 0
@@ -124,8 +87,8 @@ func (s *scan) readSegment(path string, before event.Seq) (window, error) {
 		if from == 0 {
 			return window{}, nil
 		}
-		if size > maxWindow {
-			return window{}, fmt.Errorf("reading %s: a line before event %d is too long; `abide check` says more", filepath.Base(path), before)
+		if wanted > maxWindow {
+			return window{}, fmt.Errorf("a line before event %d is too long; `abide check` says more", before)
 		}
 	}
 }

@@ -94,15 +94,15 @@ func (e *errForeign) Error() string {
 	return fmt.Sprintf("%s belongs to session %q: put this session's own file in its place", activeName, e.session)
 }
 
-// InChain reports whether a file in a session's directory belongs to its log, so
+// inChain reports whether a file in a session's directory belongs to its log, so
 // that its events may be shown. The active file is judged by its start line.
-func InChain(dir, name string) (bool, error) {
+func inChain(fsys FS, dir, name string) (bool, error) {
 	id := filepath.Base(dir)
-	files, err := sealedSegments(disk.OS(), dir)
+	files, err := sealedSegments(fsys, dir)
 	if err != nil {
 		return false, err
 	}
-	files = append(files, &segment{fs: disk.OS(), path: filepath.Join(dir, activeName)})
+	files = append(files, &segment{fs: fsys, path: filepath.Join(dir, activeName)})
 	defer func() {
 		for _, seg := range files {
 			seg.retire() // only read from

@@ -19,6 +19,9 @@ func CheckOn(ctx context.Context, fsys FS, dir, id string) (Report, error) {
 // LogOf returns the log that a holder of a lease has.
 func LogOf(l journal.Log) *Log { return l.(*held).Log }
 
+// InChain reports whether a file in a session's directory belongs to its log.
+func InChain(dir, name string) (bool, error) { return inChain(disk.OS(), dir, name) }
+
 // Retain applies retention at once.
 func (l *Log) Retain(ctx context.Context, maxBytes int64) (event.Seq, error) {
 	return l.retention.retain(ctx, maxBytes)

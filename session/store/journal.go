@@ -53,6 +53,33 @@ func (s sessions) Lease(ctx context.Context, id string) (journal.Lease, error) {
 // Owned implements journal.Store.
 func (s sessions) Owned() iter.Seq[journal.Metadata] { return s.Newest(journal.Place{}) }
 
+// Beside implements journal.Store.
+func (s sessions) Beside(id string) (journal.Files, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return nil, err
+	}
+	return files{s.opts.FS, dir, func() error { return journal.ErrFenced }}, nil
+}
+
+// Lines implements journal.Store.
+func (s sessions) Lines(id string) ([]journal.Part, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return nil, err
+	}
+	return Lines(s.opts.FS, dir)
+}
+
+// Present implements journal.Store.
+func (s sessions) Present(id string) error {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return err
+	}
+	return away(s.opts.FS, dir)
+}
+
 // Derived implements journal.Store.
 func (s sessions) Derived() journal.Derived { return s.Store.Derived() }
 

@@ -43,7 +43,7 @@ func arrows() map[string]row {
 		"session/journal/journaltest": {[]string{"session/journal", "session/event"}, true},
 		"session/journal/memory":      {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/event", "internal/bell"}, false},
 		"session/list":                {[]string{"session/journal", "session/state", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, false},
-		"session/search":              {[]string{"session/store", "session/store/logfile", "session/event"}, false},
+		"session/search":              {[]string{"session/journal", "session/store/logfile", "session/event"}, false},
 		"session/store":               {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
 		"session/store/blobs":         {[]string{"session/journal", "session/store/logfile", "session/event", "internal/disk"}, false},
 		"session/store/logfile":       {[]string{"session/event", "internal/disk"}, false},

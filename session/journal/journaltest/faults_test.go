@@ -359,6 +359,13 @@ func (s blobless) Import(ctx context.Context, in journal.Imported) (string, erro
 	return s.Store.Import(ctx, in)
 }
 
+type lineless struct{ *memory.Store }
+
+func (s lineless) Lines(id string) ([]journal.Part, error) {
+	parts, err := s.Store.Lines(id)
+	return parts[:0], err
+}
+
 type anyID struct{ *memory.Store }
 
 func (s anyID) Lease(ctx context.Context, id string) (journal.Lease, error) {
@@ -418,6 +425,7 @@ func TestABrokenJournalFailsTheSuite(t *testing.T) {
 		{"serves any blob", "equal bytes are one blob", logs(func(l journal.Log) journal.Log { return anyBlob{l} })},
 		{"calls every upload stale", "an upload is stale until the log names it", logs(func(l journal.Log) journal.Log { return allStale{l} })},
 		{"lists the oldest first", "the list has the newest first and opens no log", func(s *memory.Store) journal.Store { return oldestFirst{s} }},
+		{"has no stored lines", "the stored lines are there without opening a log", func(s *memory.Store) journal.Store { return lineless{s} }},
 		{"deletes nothing", "a deleted session stays deleted", func(s *memory.Store) journal.Store { return immortal{s} }},
 		{"grants each lease", "a lease that another hub holds is refused", func(s *memory.Store) journal.Store { return generous{s} }},
 		{"owns every session", "a lease that another hub holds is refused", func(s *memory.Store) journal.Store { return ownsAll{s} }},

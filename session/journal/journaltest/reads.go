@@ -298,3 +298,48 @@ func lists(t T, s Subject) {
 	check()
 	require.NoError(t, h.Close())
 }
+
+// lines reads a log as it is stored.
+func lines(t T, s Subject) {
+	h, l := fresh(t, s)
+	for range 50 {
+		put(t, l, message("a needle in the log"))
+	}
+	require.NoError(t, l.Files().Replace("notes.json", []byte("beside")))
+	require.NoError(t, h.Close())
+	h = s.Open(t)
+	require.NoError(t, h.Present(l.ID()))
+	beside, err := h.Beside(l.ID())
+	require.NoError(t, err)
+	data, err := beside.Read("notes.json")
+	require.NoError(t, err)
+	require.Equal(t, "beside", string(data))
+	require.Error(t, beside.Replace("notes.json", []byte("x")), "without a lease")
+	parts, err := h.Lines(l.ID())
+	require.NoError(t, err)
+	last, needles := event.Seq(0), 0
+	for _, p := range parts {
+		open, err := p.Open()
+		require.NoError(t, err)
+		text := make([]byte, open.Size())
+		n, err := open.ReadAt(text, 0)
+		require.True(t, err == nil || errors.Is(err, io.EOF))
+		require.Len(t, text, n)
+		require.NoError(t, open.Close())
+		for line := range strings.Lines(string(text)) {
+			require.True(t, strings.HasPrefix(line, `{"seq":`) && strings.HasSuffix(line, "}\n"))
+			var e event.Event
+			require.NoError(t, unmarshal([]byte(line), &e))
+			require.Equal(t, last+1, e.Seq)
+			last = e.Seq
+			needles += strings.Count(line, "needle")
+		}
+	}
+	require.Equal(t, 50, needles)
+	_, err = h.Lines("20260101-000000-00000000")
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	_, err = h.Beside("20260101-000000-00000000")
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	require.ErrorIs(t, h.Present("20260101-000000-00000000"), journal.ErrNotFound)
+	require.NoError(t, h.Close())
+}

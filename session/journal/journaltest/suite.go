@@ -86,6 +86,7 @@ func Promises() []Promise {
 		{"derived files may go at any time", derives},
 		{"small files are replaced whole and fenced", keepsFiles},
 		{"the list has the newest first and opens no log", lists},
+		{"the stored lines are there without opening a log", lines},
 		{"a deleted session stays deleted", deletes},
 		{"an import keeps seqs, epoch and blobs", imports},
 		{"equal bytes are one blob", blobsOnce},

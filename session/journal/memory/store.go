@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -329,6 +330,42 @@ func (s *Store) Owned() iter.Seq[journal.Metadata] {
 			}
 		}
 	}
+}
+
+// Beside implements journal.Store.
+func (s *Store) Beside(id string) (journal.Files, error) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	k, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return box{s.device, k.files, func() error { return journal.ErrFenced }}, nil
+}
+
+// Lines implements journal.Store.
+func (s *Store) Lines(id string) ([]journal.Part, error) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	k, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return []journal.Part{part(bytes.Join(append(slices.Clone(k.events), nil), []byte("\n")))}, nil
+}
+
+// part implements journal.Part.
+type part []byte
+
+// Open implements journal.Part.
+func (p part) Open() (journal.Lines, error) { return reader{bytes.NewReader(p)}, nil }
+
+// Present implements journal.Store.
+func (s *Store) Present(id string) error {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	_, err := s.find(id)
+	return err
 }
 
 // StaleUploads implements journal.Store.
