@@ -271,6 +271,9 @@ const usedToolsKept = 100
 
 // usedTool remembers an MCP tool that a call's title names.
 func (f *Fold) usedTool(title string) {
+	if len(f.Agent.MCPServers) == 0 {
+		return
+	}
 	title = Cut(OneLine(title), LineRunes)
 	if len(f.MCPTools) >= usedToolsKept || slices.Contains(f.MCPTools, title) {
 		return

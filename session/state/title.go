@@ -67,6 +67,9 @@ func abbreviated(text string) bool {
 
 // OneLine returns text as one line of printable runes with single blanks.
 func OneLine(text string) string {
+	if isOneLine(text) {
+		return text
+	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
@@ -79,10 +82,24 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
+// isOneLine reports whether OneLine changes nothing in a text of ASCII, as most titles
+// are.
+func isOneLine(text string) bool {
+	before := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return text == "" || before != ' '
+}
+
 // Cut shortens text to at most limit runes, at a blank in the last third if there
 // is one, and appends an ellipsis.
 func Cut(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
+	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
 		return text
 	}
 	short := string([]rune(text)[:limit-1])
