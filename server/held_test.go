@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -105,16 +106,22 @@ func stored(t *testing.T, h *hub) map[string]string {
 	return files
 }
 
+// say adds a message of so many bytes to the log, which no compression shortens much.
+func (h *hub) say(s *session.BackgroundSession, bytes int) {
+	h.t.Helper()
+	text := make([]byte, bytes/2)
+	_, _ = rand.Read(text)
+	data := fmt.Sprintf(`{"message_id":"m%x","text":"%x"}`, text[:4], text)
+	_, _, err := s.Log().Append(h.t.Context(), 0, event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
+	require.NoError(h.t, err)
+}
+
 // Fault 91. An answer that is being sent ends with the grant.
 func TestFault91AnAnswerEndsWithItsGrant(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
-	for n := range 60 {
-		text := make([]byte, 100_000)
-		_, _ = rand.Read(text)
-		data := fmt.Sprintf(`{"message_id":"m%d","text":"%x"}`, n, text)
-		_, _, err := s.Log().Append(t.Context(), 0, event.Draft{Type: event.TypeAgentMessage, Data: []byte(data)})
-		require.NoError(t, err)
+	for range 60 {
+		h.say(s, 200_000)
 	}
 	one := "/api/sessions/" + s.ID()
 	for _, c := range []struct{ name, path, accept string }{

@@ -5,10 +5,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -23,6 +25,8 @@ const (
 	maxImportLine = 4 << 20
 	maxImportFile = 32 << 20
 	maxImportSum  = 16 << 30
+	// maxImportDirectory limits the list of files of a zip.
+	maxImportDirectory = 16 << 20
 )
 
 // Import restores an export: the zip of a session, or the lines of its events. It
@@ -189,6 +193,9 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read import: %w", err)
 	}
+	if err := boundedDirectory(file, info.Size()); err != nil {
+		return nil, err
+	}
 	archive, err := zip.NewReader(file, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%w: the zip cannot be read: %w", state.ErrInvalid, err)
@@ -221,7 +228,12 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 	if events == nil {
 		return nil, fmt.Errorf("%w: the zip has no events.jsonl", state.ErrInvalid)
 	}
+	var last io.Closer = io.NopCloser(nil)
 	s.imported.NextBlob = func() (string, io.Reader, error) {
+		if err := last.Close(); err != nil {
+			return "", nil, fmt.Errorf("%w: %w", state.ErrInvalid, err)
+		}
+		last = io.NopCloser(nil)
 		if len(blobs) == 0 {
 			return "", nil, io.EOF
 		}
@@ -231,10 +243,29 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 		if err != nil {
 			return "", nil, fmt.Errorf("%w: %s: %w", state.ErrInvalid, f.Name, err)
 		}
-		s.closers = append(s.closers, part)
+		last = part // one open at a time: each has buffers of its own
 		return strings.TrimPrefix(f.Name, "blobs/"), io.LimitReader(part, int64(f.UncompressedSize64)), nil
 	}
 	return events, nil
+}
+
+// boundedDirectory refuses a zip with more files than an export has, before they are
+// listed in memory. The count is in the record at the end; a zip of more than 65,535
+// files says so in another one, and is refused.
+func boundedDirectory(file *os.File, size int64) error {
+	const record = 22
+	tail := make([]byte, min(size, record+64<<10))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read import: %w", err)
+	}
+	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if at < 0 || len(tail)-at < record {
+		return fmt.Errorf("%w: the zip cannot be read: it has no end", state.ErrInvalid)
+	}
+	if directory := binary.LittleEndian.Uint32(tail[at+12:]); directory > maxImportDirectory {
+		return fmt.Errorf("%w: the zip has more than %d files", state.ErrTooLarge, math.MaxUint16-1)
+	}
+	return nil
 }
 
 // beside reads a small file of a zip.

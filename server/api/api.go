@@ -76,6 +76,7 @@ type API struct {
 
 	refusals refusalBound
 	held     heldSet
+	costly   [costs]costly
 }
 
 // Folders allows folders for sessions. Its errors are those of package session.

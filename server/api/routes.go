@@ -143,6 +143,13 @@ func (s *API) serve(rt route, c *call) error {
 		if err := c.held.check(); err != nil {
 			return err
 		}
+		if class := costOf(rt, c.r); class != cheap {
+			leave, err := s.costly[class].take(c.r.Context(), grant)
+			if err != nil {
+				return err
+			}
+			defer leave()
+		}
 	}
 	err = rt.handle(s, c)
 	if err != nil && c.held != nil {
