@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -79,7 +80,10 @@ func (q *questions) settle(a Answer, reply func(event.PermissionOutcome, error))
 	if a.Remember != "" && a.Remember != state.RuleSession && a.Remember != state.RuleAgent {
 		return fmt.Errorf("%w: an answer is remembered for the %s or the %s", state.ErrInvalid, state.RuleSession, state.RuleAgent)
 	}
-	lasting, err := q.lastingOf(request, chosen, a)
+	lasting, err := rule.Answer{
+		Request: request, Chosen: chosen, Now: q.fold.SubjectOf(request.Request), Agent: q.agentName, Rules: len(q.rules()),
+		Remember: a.Remember, MayRule: a.MayRule, By: a.Actor,
+	}.Lasting()
 	if err != nil {
 		return err
 	}
@@ -95,22 +99,22 @@ func (q *questions) settle(a Answer, reply func(event.PermissionOutcome, error))
 		ByID:         a.Actor.ID,
 	}
 	list := []state.Entry{{Turn: request.Turn, Payload: outcome}}
-	for _, note := range lasting.notes {
+	for _, note := range lasting.Notes {
 		list = append(list, state.Entry{Turn: request.Turn, Payload: note})
 	}
 	if _, err := q.write(list...); err != nil {
 		return fmt.Errorf("settle permission request: %w", q.stuck(err))
 	}
 	told, proc := outcome, q.agent.proc
-	told.OptionID = lasting.tell
+	told.OptionID = lasting.Tell
 	answered := func() {
 		if q.agent.proc == proc { // not another one since
 			q.tellAgent(told)
 		}
 		reply(outcome, nil)
 	}
-	if lasting.rule != nil && lasting.rule.Scope == state.RuleAgent {
-		q.keepRule(*lasting.rule, answered) // before the agent asks the next question
+	if lasting.Rule != nil && lasting.Rule.Scope == state.RuleAgent {
+		q.keepRule(*lasting.Rule, answered) // before the agent asks the next question
 	} else {
 		answered()
 	}

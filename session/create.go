@@ -197,7 +197,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		CreatedByID: r.Actor.ID,
 		RequestKey:  r.Key,
 		RequestHash: hash,
-		Settings:    &event.AgentSettings{MCPServers: append([]string{}, settings.agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.all(), r.Agent)},
+		Settings:    &event.AgentSettings{MCPServers: append([]string{}, settings.agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.All(), r.Agent)},
 	})
 	if err != nil {
 		undo()

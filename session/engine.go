@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/rule"
 )
 
 // How often a session polls for changes that raise no signal.
@@ -20,7 +21,7 @@ type hub struct {
 	start    StartAgent
 	settings func() *Settings
 	pool     *agentPool
-	rules    *ruleBook
+	rules    *rule.Book
 	mayRule  func(by event.Actor, sessionID string) bool
 	reads    *list.ReadMarks
 	inspect  InspectWorkspace

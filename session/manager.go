@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -104,7 +105,7 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	rules, err := openRuleBook(o.Store.Dir())
+	rules, err := rule.Open(o.Store.Dir())
 	if err != nil {
 		return nil, fmt.Errorf("new manager: %w", err)
 	}

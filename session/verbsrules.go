@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -26,25 +27,19 @@ func (b *BackgroundSession) Rules(ctx context.Context) ([]state.Rule, error) {
 // AddRule adds a rule, such as "always allow reads", and records it in the log with
 // its maker. Kind or Subject must be set. AddRule sets ID, Agent and CreatedAt.
 func (b *BackgroundSession) AddRule(ctx context.Context, r state.Rule) (state.Rule, error) {
-	if r.Effect != state.RuleAllow && r.Effect != state.RuleReject || r.Scope != state.RuleSession && r.Scope != state.RuleAgent {
-		return state.Rule{}, fmt.Errorf("%w: a rule allows or rejects, in a session or for an agent", state.ErrInvalid)
-	}
-	if r.Kind == "" && r.Subject == "" {
-		return state.Rule{}, fmt.Errorf("%w: a rule needs a kind or a subject", state.ErrInvalid)
-	}
-	if r.CreatedBy == "" || len(r.Title) > 1000 || len(r.Kind) > 100 || len(r.Subject) > 100 {
-		return state.Rule{}, fmt.Errorf("%w: a rule has a maker and short fields", state.ErrInvalid)
+	if err := rule.Check(r); err != nil {
+		return state.Rule{}, err
 	}
 	maker, err := b.ruleMaker(ctx)
 	if err != nil {
 		return state.Rule{}, err
 	}
-	if maker.rules >= maxRules {
-		return state.Rule{}, fmt.Errorf("%w: %s", state.ErrInvalid, tooManyRules)
+	if maker.rules >= rule.Max {
+		return state.Rule{}, fmt.Errorf("%w: %s", state.ErrInvalid, rule.TooMany)
 	}
-	r = complete(r, maker.agent)
+	r = rule.Complete(r, maker.agent)
 	if r.Scope == state.RuleAgent {
-		if err := maker.book.add(r); err != nil {
+		if err := maker.book.Add(r); err != nil {
 			return state.Rule{}, err
 		}
 	}
@@ -60,12 +55,10 @@ func (b *BackgroundSession) Like(ctx context.Context, r state.Rule, permissionID
 	return ask(ctx, b.mail, func(e *engine) (state.Rule, error) {
 		for _, open := range e.fold.Permissions.Open {
 			if open.Request.PermissionID == permissionID {
-				if why := e.questions.onlyOnce(open, true); why != "" {
+				if why := e.questions.onlyOnce(open); why != "" {
 					return r, fmt.Errorf("%w: no rule can be made of this request: %s", state.ErrInvalid, why)
 				}
-				s := open.About
-				r.Kind, r.Subject, r.Title = s.Kind, s.Fingerprint(), state.Cut(state.OneLine(s.Title), state.LineRunes)
-				return r, nil
+				return rule.About(r, open.About), nil
 			}
 		}
 		return r, fmt.Errorf("%w: permission request %q is not open", state.ErrNotFound, permissionID)
@@ -87,7 +80,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 		return fmt.Errorf("%w: there is no rule %q", state.ErrNotFound, id)
 	}
 	if all[i].Scope == state.RuleAgent {
-		if err := maker.book.remove(id); err != nil {
+		if err := maker.book.Remove(id); err != nil {
 			return err
 		}
 	}
@@ -99,7 +92,7 @@ func (b *BackgroundSession) RevokeRule(ctx context.Context, id string, actor eve
 // ruleMaker is the part of the engine that changes rules. Agents' rules are written
 // outside of the engine.
 type ruleMaker struct {
-	book  *ruleBook
+	book  *rule.Book
 	agent string
 	rules int // that there are
 }

@@ -1,8 +1,6 @@
-package session
+package rule
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,22 +15,22 @@ import (
 // data directory: {"format":1,"rules":[…]}.
 const rulesFile = "rules.json"
 
-// ruleBook holds the rules of agents. A session's own rules are in its log.
-type ruleBook struct {
+// Book holds the rules of agents. It is safe for concurrent use.
+type Book struct {
 	path    string
 	current atomic.Pointer[[]state.Rule]
 	saving  sync.Mutex // one save at a time; readers never wait for it
 }
 
-type ruleBookFile struct {
+type bookFile struct {
 	Format int          `json:"format"`
 	Rules  []state.Rule `json:"rules"`
 }
 
-// openRuleBook reads the rules of a data directory. An invalid file is an error,
+// Open reads the rules of a data directory. An invalid file is an error,
 // because reject rules must not be lost silently.
-func openRuleBook(dir string) (*ruleBook, error) {
-	b := &ruleBook{path: filepath.Join(dir, rulesFile)}
+func Open(dir string) (*Book, error) {
+	b := &Book{path: filepath.Join(dir, rulesFile)}
 	b.current.Store(&[]state.Rule{})
 	f, _, err := b.file().Read()
 	if err != nil {
@@ -42,41 +40,35 @@ func openRuleBook(dir string) (*ruleBook, error) {
 	return b, nil
 }
 
-func (b *ruleBook) file() jsonfile.File[ruleBookFile] {
-	return jsonfile.File[ruleBookFile]{
+func (b *Book) file() jsonfile.File[bookFile] {
+	return jsonfile.File[bookFile]{
 		Path: b.path, Damage: jsonfile.Refuse, Remedy: "repair " + b.path + " or remove it", Indent: true,
-		Check: func(f ruleBookFile) error { return jsonfile.Format(f.Format, 1) },
+		Check: func(f bookFile) error { return jsonfile.Format(f.Format, 1) },
 	}
 }
 
-// all lists the rules. The slice is shared and must not be changed.
-func (b *ruleBook) all() []state.Rule { return *b.current.Load() }
+// All lists the rules. The slice is shared and must not be changed.
+func (b *Book) All() []state.Rule { return *b.current.Load() }
 
-// add adds a rule once it is on the device.
-func (b *ruleBook) add(r state.Rule) error {
+// Add adds a rule once it is on the device.
+func (b *Book) Add(r state.Rule) error {
 	return b.change(func(rules []state.Rule) []state.Rule { return append(rules, r) })
 }
 
-func (b *ruleBook) remove(id string) error {
+// Remove removes a rule once that is on the device. An unknown id changes nothing.
+func (b *Book) Remove(id string) error {
 	return b.change(func(rules []state.Rule) []state.Rule {
 		return slices.DeleteFunc(rules, func(r state.Rule) bool { return r.ID == id })
 	})
 }
 
-func (b *ruleBook) change(fn func([]state.Rule) []state.Rule) error {
+func (b *Book) change(fn func([]state.Rule) []state.Rule) error {
 	b.saving.Lock()
 	defer b.saving.Unlock()
-	next := fn(slices.Clone(b.all()))
-	if err := b.file().Write(ruleBookFile{Format: 1, Rules: next}); err != nil {
+	next := fn(slices.Clone(b.All()))
+	if err := b.file().Write(bookFile{Format: 1, Rules: next}); err != nil {
 		return fmt.Errorf("%w: permission rules could not be saved: %w", state.ErrUnavailable, err)
 	}
 	b.current.Store(&next)
 	return nil
-}
-
-// newRuleID returns 64 random bits in hex.
-func newRuleID() string {
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
 }

@@ -1,4 +1,4 @@
-package session
+package rule
 
 import (
 	"fmt"
@@ -14,34 +14,56 @@ const noteAnsweredOnce = "abide/answered_once"
 // whatever kind the agent gives them.
 const kindSwitchMode event.ToolKind = "switch_mode"
 
-// lasting is the effect of an answer beyond the request.
-type lasting struct {
-	// rule is the rule to make; nil for none.
-	rule *state.Rule
-	// notes are the notes for people.
-	notes []event.Note
-	// tell is the option that the agent gets: the chosen one, or a once option in
+// Lasting is the effect of an answer beyond the request.
+type Lasting struct {
+	// Rule is the rule to make; nil for none.
+	Rule *state.Rule
+	// Notes are the notes for people.
+	Notes []event.Note
+	// Tell is the option that the agent gets: the chosen one, or a once option in
 	// its place. With a once option only the hub remembers the rule and can revoke
 	// it.
-	tell string
+	Tell string
 }
 
-// lastingOf returns the lasting effect of an answer: a rule for identical requests,
+// Answer is a person's answer to a request, with all that decides whether a rule can be
+// made of it.
+type Answer struct {
+	Request state.OpenRequest
+	// Chosen is the option that the person chose.
+	Chosen event.PermissionOption
+	// Now is the subject of the request as it is now.
+	Now state.Subject
+	// Agent is the session's agent, Rules the number of rules that apply to the session.
+	Agent string
+	Rules int
+	// Remember is the scope of the rule that the person asks for; empty for none.
+	Remember state.RuleScope
+	// MayRule means that the person may make rules.
+	MayRule bool
+	By      event.Actor
+}
+
+// Lasting returns the lasting effect of an answer: a rule for identical requests,
 // if the answer asks for one. An "always" option makes a rule for the session
-// without asking. An impossible rule is ErrInvalid; one that the person may not
-// make is ErrForbidden.
-func (q *questions) lastingOf(request state.OpenRequest, chosen event.PermissionOption, a Answer) (lasting, error) {
-	l := lasting{tell: chosen.OptionID}
+// without asking. An impossible rule is state.ErrInvalid; one that the person
+// may not make is state.ErrForbidden.
+func (a Answer) Lasting() (Lasting, error) {
+	request, chosen := a.Request, a.Chosen
+	l := Lasting{Tell: chosen.OptionID}
 	effect, always, known := effectOf(chosen.Kind)
 	if a.Remember == "" && (!always || request.About.Kind == kindSwitchMode) {
 		return l, nil
 	}
-	rule := state.Rule{Effect: effect}
-	once, offered := optionOf(rule, request.Request)
+	made := state.Rule{Effect: effect}
+	once, offered := Option(made, request.Request)
 	if always && offered {
-		l.tell = once
+		l.Tell = once
 	}
-	why := q.onlyOnce(request, known)
+	why := OnlyOnce(request, a.Now, a.Rules)
+	if !known {
+		why = "the chosen option says neither allow nor reject in the protocol's words"
+	}
 	if !a.MayRule {
 		if a.Remember != "" {
 			return l, fmt.Errorf("%w: making a rule takes access to manage the session; answer without remember", state.ErrForbidden)
@@ -58,8 +80,8 @@ func (q *questions) lastingOf(request state.OpenRequest, chosen event.Permission
 		return l, fmt.Errorf("%w: this answer cannot be remembered: %s; answer it this once, without remember", state.ErrInvalid, why)
 	}
 	if why != "" {
-		l.notes = append(l.notes, event.Note{
-			Method: noteAnsweredOnce, Text: event.Text(onceWords(chosen, why, always && !offered)), By: a.Actor.Name, ByID: a.Actor.ID,
+		l.Notes = append(l.Notes, event.Note{
+			Method: noteAnsweredOnce, Text: event.Text(onceWords(chosen, why, always && !offered)), By: a.By.Name, ByID: a.By.ID,
 		})
 		return l, nil
 	}
@@ -67,15 +89,14 @@ func (q *questions) lastingOf(request state.OpenRequest, chosen event.Permission
 	if scope == "" {
 		scope = state.RuleSession
 	}
-	rule = complete(state.Rule{
-		Scope: scope, Effect: effect, Kind: request.About.Kind, Subject: request.About.Fingerprint(),
-		Title: state.Cut(state.OneLine(request.About.Title), state.LineRunes), AgentTold: always && !offered, CreatedBy: a.Actor.Name, CreatedByID: a.Actor.ID,
-	}, q.agentName)
-	note, err := ruleNote(state.NoteRuleAdded, rule, a.Actor)
+	made = Complete(About(state.Rule{
+		Scope: scope, Effect: effect, AgentTold: always && !offered, CreatedBy: a.By.Name, CreatedByID: a.By.ID,
+	}, request.About), a.Agent)
+	note, err := Note(state.NoteRuleAdded, made, a.By)
 	if err != nil {
 		return l, err
 	}
-	l.rule, l.notes = &rule, append(l.notes, note)
+	l.Rule, l.Notes = &made, append(l.Notes, note)
 	return l, nil
 }
 
@@ -91,21 +112,20 @@ func effectOf(kind event.PermissionKind) (effect state.RuleEffect, always, known
 	return "", false, false
 }
 
-// onlyOnce returns why no rule can be made from an answer; empty if one can.
-func (q *questions) onlyOnce(request state.OpenRequest, known bool) string {
+// OnlyOnce returns why no rule can be made of a request whose subject is now this one,
+// beside that many rules; empty if one can.
+func OnlyOnce(request state.OpenRequest, now state.Subject, rules int) string {
 	switch {
-	case !known:
-		return "the chosen option says neither allow nor reject in the protocol's words"
 	case request.Request.Form != nil || request.Request.URL != "":
 		return "a person fills in a form or looks at a page each time"
 	case request.About.Kind == kindSwitchMode:
 		return "the next mode is chosen each time"
 	case !request.About.Identified():
 		return "the agent does not say exactly what it would do, so a rule could cover something else"
-	case q.fold.SubjectOf(request.Request).Fingerprint() != request.About.Fingerprint():
+	case now.Fingerprint() != request.About.Fingerprint():
 		return "the agent has changed what it says since it asked"
-	case len(q.rules()) >= maxRules:
-		return tooManyRules
+	case rules >= Max:
+		return TooMany
 	}
 	return ""
 }
