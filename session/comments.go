@@ -8,16 +8,14 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/internal/bell"
-	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -61,7 +59,7 @@ type CommentCount struct {
 // commentBook stores the comments of a session in its file. A change becomes
 // visible once it is on the device. Only the counts are in memory.
 type commentBook struct {
-	path    string
+	files   journal.Files
 	logger  *slog.Logger
 	changed bell.Bell
 
@@ -69,21 +67,19 @@ type commentBook struct {
 	count CommentCount
 }
 
-// dir is the directory of the session.
-func (b *commentBook) dir() string { return filepath.Dir(b.path) }
-
 type commentsHead struct {
 	Format  int   `json:"format"`
 	Version int64 `json:"version"`
 }
 
-// openCommentBook reads the comments of a session's directory. An invalid file is
-// set aside.
-func openCommentBook(dir string, logger *slog.Logger) *commentBook {
-	b := &commentBook{path: filepath.Join(dir, commentsFile), logger: logger}
+// openCommentBook reads the comments among a session's files. An invalid file is set
+// aside.
+func openCommentBook(files journal.Files, logger *slog.Logger) *commentBook {
+	b := &commentBook{files: files, logger: logger}
 	if _, err := b.read(); err != nil {
-		aside := b.path + ".damaged"
-		logger.Warn("comments cannot be read and start over", "err", err, "aside", aside, "renamed", os.Rename(b.path, aside))
+		const aside = commentsFile + ".damaged"
+		_, failed := files.SetAside(commentsFile, aside)
+		logger.Warn("comments cannot be read and start over", "err", err, "aside", aside, "renamed", failed)
 	}
 	return b
 }
@@ -91,7 +87,7 @@ func openCommentBook(dir string, logger *slog.Logger) *commentBook {
 // read returns the comments, oldest first, and updates the counts. The caller holds
 // mu or has the only reference.
 func (b *commentBook) read() ([]Comment, error) {
-	data, err := os.ReadFile(b.path)
+	data, err := b.files.Read(commentsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []Comment{}, nil
 	}
@@ -154,7 +150,7 @@ func (b *commentBook) change(f func([]Comment) ([]Comment, error)) error {
 		err = errors.Join(err, lines.Encode(c))
 	}
 	if err == nil {
-		err = disk.Replace(disk.OS(), b.path, data.Bytes())
+		err = b.files.Replace(commentsFile, data.Bytes())
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the comments could not be saved: %w", state.ErrUnavailable, err)

@@ -2,10 +2,10 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"regexp"
 
 	"github.com/abidehub/abide/queue"
@@ -37,20 +37,14 @@ func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 	}
 	s.Files = []export.File{{Name: "metadata.json", Data: append(listed, '\n')}}
 	for _, name := range []string{queue.FileName, commentsFile} {
-		if data, err := os.ReadFile(filepath.Join(b.comments.dir(), name)); err == nil {
+		if data, err := b.log.Files().Read(name); err == nil {
 			s.Files = append(s.Files, export.File{Name: name, Data: data})
-		} else if !os.IsNotExist(err) {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return s, fmt.Errorf("%w: %s: %w", state.ErrUnavailable, name, err)
 		}
 	}
-	blobs, err := os.ReadDir(filepath.Join(b.comments.dir(), "blobs"))
-	if err != nil && !os.IsNotExist(err) {
+	if s.Blobs, err = b.log.BlobNames(); err != nil {
 		return s, fmt.Errorf("%w: the large values: %w", state.ErrUnavailable, err)
-	}
-	for _, blob := range blobs {
-		if blobName.MatchString(blob.Name()) {
-			s.Blobs = append(s.Blobs, blob.Name())
-		}
 	}
 	return s, nil
 }

@@ -182,7 +182,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
 		id: id, log: log, lease: lease, front: newFront(), watchers: newWatchers(), logger: logger,
-		comments: openCommentBook(dir, logger), counting: make(chan struct{}, 1),
+		comments: openCommentBook(log.Files(), logger), counting: make(chan struct{}, 1),
 	}
 	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
 	r.told = b.shown.read
