@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 )
 
@@ -114,10 +112,15 @@ func Open(dir string, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// Waiting reports, without opening the queue, whether the queue of a session's
-// directory has prompts, or is unreadable and should be opened.
-func Waiting(dir string) bool {
-	data, err := disk.OS().ReadFile(filepath.Join(dir, fileName))
+// Reader reads small files of a session by name, as journal.Files does.
+type Reader interface {
+	Read(name string) ([]byte, error)
+}
+
+// Waiting reports, without opening the queue, whether the queue among a session's
+// files has prompts, or is unreadable and should be opened.
+func Waiting(files Reader) bool {
+	data, err := files.Read(fileName)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

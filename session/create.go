@@ -103,7 +103,7 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 		return nil, err
 	}
 	defer done()
-	for md := range m.store.Newest(journal.Place{}) {
+	for md := range m.journal.Newest(journal.Place{}) {
 		if md.RequestKey == r.Key && r.Actor.Is(md.CreatedBy, md.CreatedByID) {
 			return m.createdBefore(ctx, r, md)
 		}
@@ -188,7 +188,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 			return nil, err
 		}
 	}
-	log, err := m.store.Create(ctx, event.SessionStart{
+	id, err := m.journal.Create(ctx, event.SessionStart{
 		Agent:       r.Agent,
 		Workspace:   workspace,
 		ProjectRoot: projectRoot(workspace),
@@ -203,7 +203,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		undo()
 		return nil, fmt.Errorf("create session: %w", logError(err))
 	}
-	b, err := m.Session(ctx, log.ID())
+	b, err := m.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}

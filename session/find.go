@@ -106,7 +106,7 @@ func (m *Manager) Search(ctx context.Context, r SearchRequest) (SearchPage, erro
 // creation time, so the order is stable during a search.
 func (m *Manager) searchable(only string) []search.Source {
 	var sources []search.Source
-	for md := range m.store.Newest(journal.Place{}) {
+	for md := range m.journal.Newest(journal.Place{}) {
 		if only != "" && md.SessionID != only {
 			continue
 		}

@@ -62,7 +62,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 		return nil, false, err
 	}
 	defer source.Close()
-	id, err := m.store.Import(ctx, source.imported)
+	id, err := m.journal.Import(ctx, source.imported)
 	if errors.Is(err, journal.ErrExists) {
 		b, err := m.importedBefore(ctx, id, source)
 		return b, false, err

@@ -173,7 +173,7 @@ func (m *Manager) wakeSessions() {
 		if m.ctx.Err() != nil {
 			return
 		}
-		dir, err := m.store.SessionDir(meta.SessionID)
+		beside, err := m.journal.Beside(meta.SessionID)
 		if err != nil {
 			continue // deleted meanwhile
 		}
@@ -182,7 +182,7 @@ func (m *Manager) wakeSessions() {
 		case state.StatusRunning, state.StatusNeedsYou, state.StatusFailed, state.StatusDamaged:
 			working = true
 		}
-		if !working && meta.Writer == nil && !queue.Waiting(dir) {
+		if !working && meta.Writer == nil && !queue.Waiting(beside) {
 			continue
 		}
 		// A session that cannot be opened is listed in Problems and does not delay
@@ -193,7 +193,7 @@ func (m *Manager) wakeSessions() {
 
 // List returns a page of the sessions, newest first. It opens no session.
 func (m *Manager) List(o list.Options) (list.Page, error) {
-	return o.Page(m.store.Newest, m.listed)
+	return o.Page(m.journal.Newest, m.listed)
 }
 
 // Info returns the line of one session in the list, also if it cannot be opened.
@@ -201,7 +201,7 @@ func (m *Manager) Info(ctx context.Context, id string) (list.Info, error) {
 	b, err := m.Session(ctx, id)
 	var failed *ProblemError
 	if errors.As(err, &failed) {
-		if meta, listed := m.store.Listed(id); listed {
+		if meta, listed := m.journal.Listed(id); listed {
 			return m.listed(meta), nil
 		}
 	}
@@ -221,7 +221,7 @@ func (m *Manager) Changed() <-chan struct{} { return m.changes.Changed() }
 func (m *Manager) ChangesSince(v uint64) (changed []list.Info, gone []string, now uint64) {
 	ids, gone, now := m.changes.Since(v)
 	for _, id := range ids {
-		meta, listed := m.store.Listed(id)
+		meta, listed := m.journal.Listed(id)
 		if !listed {
 			continue // deleted meanwhile, which the next call reports
 		}
@@ -282,7 +282,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 		if err := b.close(ctx); err != nil {
 			return true, err // its engine ended anyway
 		}
-		return true, m.store.Delete(ctx, id)
+		return true, m.journal.Delete(ctx, id)
 	})
 	if err != nil {
 		return fmt.Errorf("delete session: %w", logError(err))
@@ -294,7 +294,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 
 // deleteBroken removes a session that cannot be opened.
 func (m *Manager) deleteBroken(ctx context.Context, id string) error {
-	if err := m.store.Delete(ctx, id); err != nil {
+	if err := m.journal.Delete(ctx, id); err != nil {
 		return fmt.Errorf("delete session: %w", logError(err))
 	}
 	m.mu.Lock()

@@ -67,7 +67,7 @@ func (m *Manager) Problems() []Problem {
 		open[b.id] = b
 	}
 	var all []Problem
-	for _, meta := range m.store.List() {
+	for _, meta := range m.journal.List() {
 		if failed := m.openFailure(meta.SessionID); failed != nil {
 			all = append(all, failed.Problem)
 			continue

@@ -46,7 +46,7 @@ func (m *Manager) sweepUploads(every time.Duration) {
 
 // sweepSession opens a session only if it has old uploads.
 func (m *Manager) sweepSession(id string, before time.Time) error {
-	stale, err := m.store.StaleUploads(id, before)
+	stale, err := m.journal.StaleUploads(id, before)
 	if err != nil || len(stale) == 0 {
 		return err
 	}
