@@ -43,8 +43,8 @@ func (r *recovery) run(file File) error {
 	return r.adopt(file, end)
 }
 
-// readMeta reads the metadata. If it is damaged or missing, it is rebuilt: rule 6.
-// If the system cannot read it now, the session cannot be opened now.
+// readMeta reads the metadata. If it is damaged or missing, it is rebuilt: rule 7 of
+// docs/storage.md. If the system cannot read it now, the session cannot be opened now.
 func (r *recovery) readMeta() error {
 	err := r.inspection.readMeta()
 	switch {
@@ -189,8 +189,8 @@ func (r *recovery) reportScan() {
 	r.log.health.setDamage(d)
 }
 
-// repairTail truncates the torn tail after a copy of it is on the device: rule 5.
-// It syncs the remaining lines: rule 0.
+// repairTail truncates the torn tail after a copy of it is on the device, and syncs the
+// remaining lines: steps 3 to 5 of "A torn tail" in docs/storage.md.
 func (r *recovery) repairTail(file File) error {
 	s, torn := r.scan, r.scan.Torn()
 	if s.Good.Seq != r.meta.SyncedSeq || torn.Size > 0 || s.Unended {

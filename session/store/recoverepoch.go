@@ -20,7 +20,7 @@ func (r *recovery) scannedEnd() position {
 // been lost, and returns the end of the log after that.
 func (r *recovery) settleEpoch(file File) (position, error) {
 	end := r.scannedEnd()
-	// Continue after every seq that a client may have seen: rule 6.
+	// Continue after every seq that a client may have seen: rule 8 of docs/storage.md.
 	known := max(end.seq, r.meta.SyncedSeq, r.meta.MaxSeq, r.meta.FrozenSeq)
 	var payloads []event.Payload
 	reason := r.epochReason()
