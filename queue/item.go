@@ -24,12 +24,27 @@ type Item struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 	Actor       string       `json:"actor,omitempty"`
 	ByID        string       `json:"by_id,omitempty"`
+	// Author and AuthorID wrote the prompt first, if Actor and ByID changed its text.
+	Author   string `json:"author,omitempty"`
+	AuthorID string `json:"author_id,omitempty"`
 	// Hash is the hash of the first payload: an edit of Text does not change it.
 	// Add sets it.
 	Hash     string    `json:"hash"`
 	QueuedAt time.Time `json:"queued_at"`
 	// ScheduledAt, if set, is the earliest time at which the prompt may be taken.
 	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
+}
+
+// editedBy returns the item as somebody changed its text.
+func (i Item) editedBy(actor, byID string) Item {
+	if actor == i.Actor && byID == i.ByID {
+		return i
+	}
+	if i.Author == "" && i.AuthorID == "" {
+		i.Author, i.AuthorID = i.Actor, i.ByID
+	}
+	i.Actor, i.ByID = actor, byID
+	return i
 }
 
 // due reports whether the item may be taken at now.

@@ -198,6 +198,8 @@ type Revision struct {
 	ScheduledAt *time.Time
 	// Position counts from 0; a position beyond the end means the end.
 	Position *int
+	// Actor and ByID make the revision. A changed text is theirs.
+	Actor, ByID string
 }
 
 // Revise changes a waiting prompt: all of the revision or nothing.
@@ -208,7 +210,8 @@ func (q *Queue) Revise(promptID string, r Revision) (*Save, error) {
 			return c, err
 		}
 		item := c.Items[i]
-		if r.Text != nil {
+		if r.Text != nil && *r.Text != item.Text {
+			item = item.editedBy(r.Actor, r.ByID)
 			item.Text = *r.Text
 		}
 		if r.Title != nil {

@@ -103,16 +103,16 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.Cancel(c.ctx, actor) })
 	case *wire.QueueEdit:
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error {
-			return s.QueueEdit(c.ctx, m.PromptID, m.Text)
+			return s.QueueEdit(c.ctx, m.PromptID, m.Text, actor)
 		})
 	case *wire.QueueMove:
 		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error {
-			return s.QueueMove(c.ctx, m.PromptID, m.Position)
+			return s.QueueMove(c.ctx, m.PromptID, m.Position, actor)
 		})
 	case *wire.QueueRemove:
-		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueRemove(c.ctx, m.PromptID) })
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueRemove(c.ctx, m.PromptID, actor) })
 	case *wire.QueueClear:
-		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueClear(c.ctx) })
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueClear(c.ctx, actor) })
 	case *wire.ForceReset:
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.ForceReset(ctx, actor) })
 	case *wire.ResumeTurn:

@@ -42,6 +42,9 @@ type Comment struct {
 	Resolved  bool      `json:"resolved"`
 	// EditedAt is the time of the last change of the text; nil if there was none.
 	EditedAt *time.Time `json:"edited_at,omitempty"`
+	// Author and AuthorID wrote the comment first, if By changed its text.
+	Author   string `json:"author,omitempty"`
+	AuthorID string `json:"author_id,omitempty"`
 }
 
 // CommentPatch changes the comment's fields that are not nil.
@@ -233,9 +236,9 @@ func checkComment(text string) error {
 	return nil
 }
 
-// EditComment changes a comment, which is on the device when EditComment returns.
-// An unknown id is ErrNotFound.
-func (b *BackgroundSession) EditComment(id string, p CommentPatch) (Comment, error) {
+// EditComment changes a comment, which is on the device when EditComment returns. A
+// changed text is by's, and its first author is kept. An unknown id is ErrNotFound.
+func (b *BackgroundSession) EditComment(id string, p CommentPatch, by event.Actor) (Comment, error) {
 	if p.Text != nil {
 		if err := checkComment(*p.Text); err != nil {
 			return Comment{}, err
@@ -251,6 +254,12 @@ func (b *BackgroundSession) EditComment(id string, p CommentPatch) (Comment, err
 		if p.Text != nil && *p.Text != c.Text {
 			now := time.Now().UTC().Truncate(time.Microsecond)
 			c.Text, c.EditedAt = *p.Text, &now
+			if !by.Is(c.By, c.ByID) {
+				if c.Author == "" && c.AuthorID == "" {
+					c.Author, c.AuthorID = c.By, c.ByID
+				}
+				c.By, c.ByID = by.Name, by.ID
+			}
 		}
 		if p.Resolved != nil {
 			c.Resolved = *p.Resolved
@@ -262,7 +271,8 @@ func (b *BackgroundSession) EditComment(id string, p CommentPatch) (Comment, err
 }
 
 // RemoveComment removes a comment. An unknown id is ErrNotFound.
-func (b *BackgroundSession) RemoveComment(id string) error {
+func (b *BackgroundSession) RemoveComment(id string, by event.Actor) error {
+	b.logger.Info("comment removed", "comment", id, "actor", by.ID)
 	return b.comments.change(func(list []Comment) ([]Comment, error) {
 		at := commentAt(list, id)
 		if at < 0 {

@@ -30,7 +30,7 @@ func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	_, err = b.AddComment(comment("c2", "and this?"))
 	require.NoError(t, err)
 	settled, words := true, "because"
-	after, err := b.EditComment("c1", session.CommentPatch{Resolved: &settled, Text: &words})
+	after, err := b.EditComment("c1", session.CommentPatch{Resolved: &settled, Text: &words}, person("ann"))
 	require.NoError(t, err)
 	require.NotNil(t, after.EditedAt)
 	require.Equal(t, session.CommentCount{Version: 3, Count: 2, Open: 1}, b.CommentCount())
@@ -43,8 +43,8 @@ func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	require.Equal(t, int64(3), version)
 	require.Len(t, list, 2)
 	require.Equal(t, "because", list[0].Text)
-	require.NoError(t, found.RemoveComment("c2"))
-	require.ErrorIs(t, found.RemoveComment("c2"), state.ErrNotFound)
+	require.NoError(t, found.RemoveComment("c2", person("ann")))
+	require.ErrorIs(t, found.RemoveComment("c2", person("ann")), state.ErrNotFound)
 }
 
 func TestCommentsHaveBounds(t *testing.T) {

@@ -96,7 +96,7 @@ func TestAQueueFileThatHangsStopsOnlyItsClients(t *testing.T) {
 				require.NoError(t, a.end(want, event.StopEndTurn))
 			}
 			awaitIdle(t, b)
-			go func() { cleared <- b.QueueClear(context.Background()) }()
+			go func() { cleared <- b.QueueClear(context.Background(), person("ann")) }()
 			require.NoError(t, receive(t, cleared, "the queue is not answered"))
 			requireLawful(t, b, true)
 			require.Empty(t, a.prompts)

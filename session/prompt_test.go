@@ -82,7 +82,7 @@ func TestFault32SamePromptIDOtherText(t *testing.T) {
 		_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: id, Text: "something else"})
 		require.ErrorIs(t, err, state.ErrConflict)
 	}
-	require.NoError(t, b.QueueEdit(ctxOf(t), "waits", "something else"))
+	require.NoError(t, b.QueueEdit(ctxOf(t), "waits", "something else", person("ann")))
 	_, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "waits", Text: "something else"})
 	require.ErrorIs(t, err, state.ErrConflict, "the edited text counted, not the original")
 	require.Equal(t, queue.Queued, prompt(t, b, "waits").Outcome)
@@ -116,9 +116,9 @@ func TestAWaitingPromptIsTakenWhenTheTurnEnds(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		require.Equal(t, session.PromptResult{Outcome: queue.Queued, Position: n - 1}, prompt(t, b, promptID(n)))
 	}
-	require.NoError(t, b.QueueMove(ctxOf(t), promptID(3), 0))
-	require.NoError(t, b.QueueEdit(ctxOf(t), promptID(2), "edited"))
-	require.NoError(t, b.QueueRemove(ctxOf(t), promptID(1)))
+	require.NoError(t, b.QueueMove(ctxOf(t), promptID(3), 0, person("ann")))
+	require.NoError(t, b.QueueEdit(ctxOf(t), promptID(2), "edited", person("ann")))
+	require.NoError(t, b.QueueRemove(ctxOf(t), promptID(1), person("ann")))
 	require.Len(t, b.Queue(), 2)
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 
@@ -163,7 +163,7 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 	require.NoError(t, h.manager.Configure(settings))
 	require.Equal(t, queue.Queued, prompt(t, b, promptID(3)).Outcome, "the settings of a parent directory must apply")
 	require.Equal(t, "do prompt-003", b.Queue()[2].Title)
-	require.NoError(t, b.QueueClear(ctxOf(t)))
+	require.NoError(t, b.QueueClear(ctxOf(t), person("ann")))
 	require.Empty(t, b.Queue())
 }
 
@@ -196,11 +196,11 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 				}
 				switch n {
 				case 3:
-					_ = b.QueueEdit(context.Background(), id, "edited "+id)
+					_ = b.QueueEdit(context.Background(), id, "edited "+id, person("ann"))
 				case 6:
-					_ = b.QueueMove(context.Background(), id, 0)
+					_ = b.QueueMove(context.Background(), id, 0, person("ann"))
 				case 9:
-					if b.QueueRemove(context.Background(), id) == nil {
+					if b.QueueRemove(context.Background(), id, person("ann")) == nil {
 						mu.Lock()
 						removed[id] = true
 						mu.Unlock()

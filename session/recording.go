@@ -89,7 +89,7 @@ func reportedBy(p event.Payload, byID string) event.Payload {
 	}
 	switch p := p.(type) {
 	case event.UserPrompt:
-		p.ByID = of(p.Actor)
+		p.ByID, p.AuthorID = of(p.Actor), of(p.Author)
 		return p
 	case event.TurnEnd:
 		p.ByID = of(p.By)

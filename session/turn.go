@@ -220,6 +220,8 @@ func (t *turns) takeNext(now time.Time) {
 		Attachments: fromQueue(item.Attachments),
 		Actor:       item.Actor,
 		ByID:        item.ByID,
+		Author:      item.Author,
+		AuthorID:    item.AuthorID,
 		QueuedAt:    &item.QueuedAt,
 
 		OriginalHash: item.Hash,

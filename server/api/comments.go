@@ -86,7 +86,7 @@ func commentChangeRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	changed, err := own.EditComment(id, session.CommentPatch{Text: in.Text, Resolved: in.Resolved})
+	changed, err := own.EditComment(id, session.CommentPatch{Text: in.Text, Resolved: in.Resolved}, c.grant.By())
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func commentRemoveRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.RemoveComment(id); err != nil {
+	if err := own.RemoveComment(id, c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()

@@ -14,7 +14,7 @@ func InterruptionOf(i state.Interruption) *wire.Interruption {
 }
 
 func ItemOf(i queue.Item) wire.QueueItem {
-	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, ByID: i.ByID, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}
+	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, ByID: i.ByID, Author: i.Author, AuthorID: i.AuthorID, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}
 	for _, a := range i.Attachments {
 		item.Attachments = append(item.Attachments, event.Attachment(a))
 	}

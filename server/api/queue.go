@@ -67,7 +67,7 @@ func queueClearRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.QueueClear(c.r.Context()); err != nil {
+	if err := own.QueueClear(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()
@@ -97,7 +97,7 @@ func queuePatchRoute(s *API, c *call) error {
 	}
 	err = own.QueueRevise(c.r.Context(), id, session.QueueRevision{
 		Text: in.Text, Position: in.Position, Reschedule: in.ScheduledAt.Present, ScheduledAt: in.ScheduledAt.Time,
-	})
+	}, c.grant.By())
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func queueRemoveRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.QueueRemove(c.r.Context(), id); err != nil {
+	if err := own.QueueRemove(c.r.Context(), id, c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()

@@ -21,6 +21,9 @@ type Comment struct {
 	At       time.Time  `json:"at"`
 	Resolved bool       `json:"resolved"`
 	EditedAt *time.Time `json:"edited_at,omitempty"`
+	// Author and AuthorID wrote the comment first, if By changed its text.
+	Author   string `json:"author,omitempty"`
+	AuthorID string `json:"author_id,omitempty"`
 }
 
 // CommentList is a session's review comments, oldest first.

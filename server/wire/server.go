@@ -123,6 +123,9 @@ type QueueItem struct {
 	ByID        string             `json:"by_id,omitempty"`
 	QueuedAt    time.Time          `json:"queued_at"`
 	ScheduledAt *time.Time         `json:"scheduled_at,omitempty"`
+	// Author and AuthorID wrote the prompt first, if the actor changed its text.
+	Author   string `json:"author,omitempty"`
+	AuthorID string `json:"author_id,omitempty"`
 }
 
 // AgentStatus is the status of the session's agent process.

@@ -66,7 +66,7 @@ func serverExamples() []wire.Message {
 			FirstSeq: 42, LastSeq: 43, MinSeq: 1, MaxSeq: 44, HasMore: true, Prepend: true, Events: events},
 		&wire.State{SessionID: session, AtSeq: 44, Turn: wire.Turn{State: wire.TurnPrompting, Number: 2, PromptID: "p1", Since: &at, ForceReset: true},
 			PendingPermissions: []string{"perm1"},
-			Queue: []wire.QueueItem{{PromptID: "p2", Text: "Say hello", Title: "Say hello", Actor: "phone", ByID: "4be9771c0a5d2e38", QueuedAt: at, ScheduledAt: &at,
+			Queue: []wire.QueueItem{{PromptID: "p2", Text: "Say hello", Title: "Say hello", Actor: "phone", ByID: "4be9771c0a5d2e38", Author: "laptop", AuthorID: "77aa51c0de90b3f2", QueuedAt: at, ScheduledAt: &at,
 				Attachments: []event.Attachment{{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}}}},
 			Mode: &event.Mode{ModeID: "code"}, Config: &event.Config{Options: json.RawMessage(`[]`)},
 			Commands: &event.Commands{Commands: []event.Command{{Name: "plan"}}}, Usage: &event.Usage{Used: 1200, Size: 200000},

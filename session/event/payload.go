@@ -91,6 +91,9 @@ type UserPrompt struct {
 	// It is set if the prompt waited: the prompt may have been edited since, and a
 	// resend is compared with the original.
 	OriginalHash string `json:"original_hash,omitempty"`
+	// Author and AuthorID wrote a queued prompt first, if the actor changed its text.
+	Author   string `json:"author,omitempty"`
+	AuthorID string `json:"author_id,omitempty"`
 }
 
 // TurnStart means that the agent got the prompt.

@@ -59,6 +59,8 @@ export interface UserPromptData {
   by_id?: string
   queued_at?: string
   original_hash?: string
+  author?: string
+  author_id?: string
 }
 
 export interface TurnStartData {
@@ -649,6 +651,8 @@ export interface QueueItem {
   by_id?: string
   queued_at: string
   scheduled_at?: string
+  author?: string
+  author_id?: string
 }
 
 export type AgentStatus = 'absent' | 'starting' | 'ready' | 'stopping' | 'failed'
@@ -1117,6 +1121,8 @@ export interface Comment {
   at: string
   resolved: boolean
   edited_at?: string
+  author?: string
+  author_id?: string
 }
 
 export interface CommentList {
