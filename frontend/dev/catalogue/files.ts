@@ -1,5 +1,5 @@
 // The files of a session's workspace, and the folder browser of a new session.
-import type { Changes, FileChange, FileList, FolderContent } from '../../src/wire/gen'
+import type { Changes, FileChange, FileList, FolderContent, FolderPlace } from '../../src/wire/gen'
 import type { FileRead, Files } from '../../src/state/files'
 import { opened, path } from './frames'
 import type { State } from './state'
@@ -107,12 +107,24 @@ const folder: FolderContent = {
   left_out: 3,
 }
 
-const browser = (name: string, over: Partial<Files>, does: State['does'] = []): State => ({
+/** What the hub says of the typed folder. */
+const place = (over: Partial<FolderPlace>) => (): FolderPlace => ({
+  path: '/src/ferry',
+  shown: '~/src/ferry',
+  allowed: true,
+  ...over,
+})
+const browser = (
+  name: string,
+  over: Partial<Files>,
+  does: State['does'] = [],
+  says: () => FolderPlace = place({}),
+): State => ({
   name: `new session, folders${name}`,
   path: '/',
   overlay: 'new_session',
   messages: opened,
-  hub: hub(over),
+  hub: () => ({ ...hub(over)(), ask: async <T>() => says() as T }),
   does: [{ press: '[data-folder]' }, ...does],
 })
 
@@ -158,6 +170,21 @@ export const workspace: State[] = [
   browser(', none here', { folders: async () => ({ ...folder, parent: '', folders: [], left_out: 0 }) }),
   browser(', loading', { folders: () => new Promise(() => {}) }),
   browser(', failed', { folders: unreachable }),
+  browser(', the allowed ones', { folders: async () => ({ ...folder, parent: '' }) }, [
+    { press: '.browser li button' },
+  ]),
+  browser(
+    ', one to allow',
+    {},
+    [{ wait: 400 }],
+    place({ shown: '~/src/gpj.\u202eexe', allowed: false, may_allow: true }),
+  ),
+  browser(
+    ', one that is refused',
+    {},
+    [{ wait: 400 }],
+    place({ allowed: false, why: 'it belongs to the hub itself: choose the folder of a project' }),
+  ),
   browser(', not created', {}, [
     { write: 'dialog .browser input', words: 'harbour' },
     { press: 'dialog .new button' },

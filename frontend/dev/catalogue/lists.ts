@@ -2,7 +2,7 @@
 import type { FolderContent, FoundPage, Hit } from '../../src/wire/gen'
 import type { Files } from '../../src/state/files'
 import { sessionId } from '../../test/support/script'
-import { connected, held, link, list, opened, path, sessions, whole } from './frames'
+import { connected, frame, held, link, list, opened, path, sessions, whole } from './frames'
 import type { State, Step } from './state'
 
 /** The hub's answer to a search: a page, an error, or null for an answer that never arrives. */
@@ -34,6 +34,17 @@ const found = (over: Partial<FoundPage> = {}): FoundPage => ({
   done: true,
   ...over,
 })
+const granted = (n: number) =>
+  frame({
+    type: 'granted',
+    grants: [
+      { id: 'a1b2c3d4e5f60718', kind: 'device', name: 'Safari on gpj.\u202eexe', scope: 'owner' },
+      { id: '9eb6053eeaca4df6', kind: 'token', name: '', scope: 'viewer', session_id: sessionId },
+      { id: '6fcb053eeaca1111', kind: 'token', name: 'nightly', scope: 'owner' },
+    ]
+      .slice(0, n)
+      .map((g) => ({ ...g, created_at: '2026-02-21T13:20:00Z' })),
+  })
 const folders: FolderContent = {
   name: 'src',
   path: '/src',
@@ -152,13 +163,22 @@ export const lists: State[] = [
   searching('search, nothing', 'zebra', found()),
   searching('search, failed', 'retr', { problem: 'The hub cannot be reached.' }),
   { ...searching('search, offline', 'retr'), messages: [...opened, link({ phase: 'offline' })] },
+  { name: 'list, new access', path: '/', messages: [...opened, granted(1)] },
+  {
+    name: 'list, new access, several',
+    path: '/',
+    messages: [...opened, granted(3), link({ phase: 'offline' })],
+  },
   { name: 'new session', path: '/', overlay: 'new_session', messages: opened },
   {
     name: 'new session, the folder',
     path: '/',
     overlay: 'new_session',
     messages: opened,
-    hub: () => ({ files: async () => ({ folders: async () => folders }) as unknown as Files }),
+    hub: () => ({
+      files: async () => ({ folders: async () => folders }) as unknown as Files,
+      ask: async <T>() => ({ path: '/src', shown: '/src', allowed: true }) as T,
+    }),
     does: [{ press: '[data-folder]' }],
   },
   {
