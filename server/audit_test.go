@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
 )
 
 func (h *hub) audit(after string) []audit.Record {
@@ -27,7 +28,7 @@ func TestGrantsAnswersDeletionsAndRefusalsAreInTheAuditTrail(t *testing.T) {
 	p := h.dial("/api/sessions/" + s.ID() + "/ws")
 	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "ask"})
 	find(p, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
-	p.send(&wire.PermissionAnswer{RequestID: "a", SessionID: s.ID(), PermissionID: s.State().PendingPermissions[0], OptionID: "yes", Remember: wire.RuleAgent})
+	p.send(&wire.PermissionAnswer{RequestID: "a", SessionID: s.ID(), PermissionID: s.State().PendingPermissions[0], OptionID: "yes", Remember: state.RuleAgent})
 	find[*wire.PermissionResolved](p, nil)
 	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+s.ID()+"/rules/"+h.rules(s)[0].ID, nil).status)
 	other := h.mint(auth.TokenRequest{Scope: auth.Owner, Name: "other"})

@@ -51,7 +51,7 @@ func stateFrame(s session.State) *wire.State {
 	}
 	for _, o := range s.Observers[:min(len(s.Observers), maxObservers)] {
 		frame.Observers = append(frame.Observers, wire.Observer{
-			ClientID: o.ClientID, Actor: o.Actor, Activity: wire.Activity(o.Activity), Seq: o.Seq,
+			ClientID: o.ClientID, Actor: o.Actor, Activity: o.Activity, Seq: o.Seq,
 		})
 	}
 	return frame

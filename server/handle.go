@@ -259,19 +259,18 @@ func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) e
 
 func (c *SessionWSClient) answer(m *wire.PermissionAnswer, s *session.BackgroundSession) error {
 	grant := c.grant.Load()
-	remember := state.RuleScope(m.Remember)
-	if err := api.MayRule(*grant, s.ID(), remember); err != nil {
+	if err := api.MayRule(*grant, s.ID(), m.Remember); err != nil {
 		return err
 	}
 	outcome, err := s.AnswerPermission(c.ctx, session.Answer{
 		PermissionID: m.PermissionID, OptionID: m.OptionID, Content: m.Content, Actor: grant.By(),
-		Remember: remember, SeenSeq: m.SeenSeq,
+		Remember: m.Remember, SeenSeq: m.SeenSeq,
 		MayRule: grant.May(auth.Manage, s.ID()),
 	})
 	if err != nil {
 		return err
 	}
-	c.server.api.NoteAnswer(c.peer, *grant, s.ID(), outcome, remember)
+	c.server.api.NoteAnswer(c.peer, *grant, s.ID(), outcome, m.Remember)
 	c.send(c.ctx, api.ResolvedFrame(m.RequestID, s.ID(), outcome))
 	return nil
 }
@@ -306,10 +305,9 @@ func (c *SessionWSClient) ack(m *wire.Ack) error {
 
 // declare records the person's activity at this screen.
 func (c *SessionWSClient) declare(m *wire.Presence) error {
-	activity := state.Activity(m.Activity)
-	switch activity {
+	switch m.Activity {
 	case state.Viewing, state.Typing, state.Away:
-		c.presence(m.SessionID, func(p *state.Presence) { p.Activity = activity })
+		c.presence(m.SessionID, func(p *state.Presence) { p.Activity = m.Activity })
 		return nil
 	}
 	return api.Invalid("activity is not one of viewing, typing, away")

@@ -37,7 +37,7 @@ func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
 	}
 	ask("p1")
 	find(p, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
-	p.send(&wire.PermissionAnswer{RequestID: "a", SessionID: s.ID(), PermissionID: s.State().PendingPermissions[0], OptionID: "yes", Remember: wire.RuleAgent})
+	p.send(&wire.PermissionAnswer{RequestID: "a", SessionID: s.ID(), PermissionID: s.State().PendingPermissions[0], OptionID: "yes", Remember: state.RuleAgent})
 	find[*wire.PermissionResolved](p, nil)
 	made := h.rules(other)
 	require.Len(t, made, 1, "a rule of an agent is missing in another of its sessions")
@@ -76,7 +76,7 @@ func TestARuleReachesNoFurtherThanItsMakersAccess(t *testing.T) {
 		require.Equal(t, 403, h.do("POST", path+"/permissions/perm-1", map[string]string{"option_id": "yes", "remember": "agent"}, who).status)
 	}
 	c := h.dialAs("/api/ws", one)
-	c.send(&wire.PermissionAnswer{RequestID: "r", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "yes", Remember: wire.RuleAgent})
+	c.send(&wire.PermissionAnswer{RequestID: "r", SessionID: s.ID(), PermissionID: "perm-1", OptionID: "yes", Remember: state.RuleAgent})
 	require.Equal(t, wire.CodeForbidden, find[*wire.Error](c, nil).Code)
 	require.Empty(t, h.rules(s))
 

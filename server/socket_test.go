@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 func TestObserveAnswersVerdictThenStateThenEvents(t *testing.T) {
@@ -410,7 +411,7 @@ func TestTheSessionListsNewsReachEverySocket(t *testing.T) {
 	find[*wire.Pong](p, nil)
 	s := h.session()
 	info := find(p, func(m *wire.Session) bool { return m.Session.SessionID == s.ID() }).Session
-	require.Equal(t, wire.StatusIdle, info.Status)
+	require.Equal(t, state.StatusIdle, info.Status)
 	require.Equal(t, s.Log().Epoch(), info.Epoch)
 	res := h.api("PATCH", "/api/sessions/"+s.ID(), map[string]any{"name": "Renamed", "pinned": true})
 	require.Equal(t, 200, res.status, res.body)

@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 func jsonUnmarshal(s string, to any) error { return json.Unmarshal([]byte(s), to) }
@@ -282,7 +283,7 @@ func TestASessionIsEndedOverHTTP(t *testing.T) {
 	res = end(map[string]string{"reason": "merged"})
 	require.Equal(t, 200, res.status, res.body)
 	res.decode(t, &info)
-	require.Equal(t, wire.StatusEnded, info.Status)
+	require.Equal(t, state.StatusEnded, info.Status)
 	var ended event.SessionEnd
 	require.NoError(t, json.Unmarshal(h.await(s, 0, event.TypeSessionEnd).Data, &ended))
 	require.Equal(t, "merged", ended.Reason)

@@ -19,6 +19,7 @@ import (
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // editor is an ACP client whose agent is recorded.
@@ -115,7 +116,7 @@ func (h *hub) recordedSession(name string) []event.Event {
 			return false
 		}
 		info = page.Sessions[0]
-		return info.Status == wire.StatusEnded
+		return info.Status == state.StatusEnded
 	}, patience, 20*time.Millisecond, "the session was not closed")
 	var all []event.Event
 	for after := event.Seq(0); ; {

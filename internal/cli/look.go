@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
 )
 
 // listed is how many sessions ls shows where a person does not say.
@@ -95,11 +96,11 @@ func statusWord(s wire.SessionInfo, style plain.Style) string {
 		word += ", archived"
 	}
 	switch s.Status {
-	case wire.StatusNeedsYou, wire.StatusInterrupted:
+	case state.StatusNeedsYou, state.StatusInterrupted:
 		return style.Yellow(word)
-	case wire.StatusFailed, wire.StatusDamaged:
+	case state.StatusFailed, state.StatusDamaged:
 		return style.Red(word)
-	case wire.StatusRunning:
+	case state.StatusRunning:
 		return style.Bold(word)
 	}
 	return style.Dim(word)

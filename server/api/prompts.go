@@ -7,7 +7,6 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
-	"github.com/abidehub/abide/session/state"
 )
 
 // promptRows are the routes of this file.
@@ -111,8 +110,7 @@ func permissionRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	remember := state.RuleScope(in.Remember)
-	if err := MayRule(c.grant, c.id(), remember); err != nil {
+	if err := MayRule(c.grant, c.id(), in.Remember); err != nil {
 		return err
 	}
 	own, err := c.session()
@@ -121,11 +119,11 @@ func permissionRoute(s *API, c *call) error {
 	}
 	outcome, err := own.AnswerPermission(c.r.Context(), session.Answer{
 		PermissionID: permission, OptionID: in.OptionID, Content: in.Content, Actor: c.grant.By(),
-		Remember: remember, SeenSeq: in.SeenSeq, MayRule: c.grant.May(auth.Manage, own.ID()),
+		Remember: in.Remember, SeenSeq: in.SeenSeq, MayRule: c.grant.May(auth.Manage, own.ID()),
 	})
 	if err != nil {
 		return err
 	}
-	s.NoteAnswer(c.r.RemoteAddr, c.grant, own.ID(), outcome, remember)
+	s.NoteAnswer(c.r.RemoteAddr, c.grant, own.ID(), outcome, in.Remember)
 	return c.reply(http.StatusOK, ResolvedFrame("", own.ID(), outcome))
 }

@@ -48,11 +48,7 @@ func rulesRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := wire.Rules{Rules: make([]wire.Rule, len(list))}
-	for i, r := range list {
-		answer.Rules[i] = ruleOf(r)
-	}
-	return c.reply(http.StatusOK, answer)
+	return c.reply(http.StatusOK, wire.Rules{Rules: append([]wire.Rule{}, list...)})
 }
 
 func ruleAddRoute(s *API, c *call) error {
@@ -60,7 +56,7 @@ func ruleAddRoute(s *API, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := MayRule(c.grant, c.id(), state.RuleScope(in.Scope)); err != nil {
+	if err := MayRule(c.grant, c.id(), in.Scope); err != nil {
 		return err
 	}
 	if in.PermissionID != "" && (in.Kind != "" || in.Subject != "") {
@@ -72,7 +68,7 @@ func ruleAddRoute(s *API, c *call) error {
 	}
 	by := c.grant.By()
 	rule := state.Rule{
-		Scope: state.RuleScope(in.Scope), Effect: state.RuleEffect(in.Effect), Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
+		Scope: in.Scope, Effect: in.Effect, Kind: in.Kind, Subject: in.Subject, Title: in.Title, CreatedBy: by.Name, CreatedByID: by.ID,
 	}
 	if in.PermissionID != "" {
 		if rule, err = own.Like(c.r.Context(), rule, in.PermissionID); err != nil {
@@ -84,7 +80,7 @@ func ruleAddRoute(s *API, c *call) error {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.RuleAdded, SessionID: own.ID(), Detail: ruleDetail(rule)})
-	return c.reply(http.StatusCreated, ruleOf(rule))
+	return c.reply(http.StatusCreated, rule)
 }
 
 func ruleRevokeRoute(s *API, c *call) error {
@@ -112,13 +108,6 @@ func ruleRevokeRoute(s *API, c *call) error {
 	}
 	c.note(audit.Record{Verb: audit.RuleRevoked, SessionID: own.ID(), Detail: ruleDetail(list[i])})
 	return c.done()
-}
-
-func ruleOf(r state.Rule) wire.Rule {
-	return wire.Rule{
-		ID: r.ID, Scope: wire.RuleScope(r.Scope), Effect: wire.RuleEffect(r.Effect), Agent: r.Agent, Kind: r.Kind, Subject: r.Subject, Title: r.Title,
-		AgentTold: r.AgentTold, CreatedBy: r.CreatedBy, CreatedByID: r.CreatedByID, CreatedAt: r.CreatedAt, Suspended: r.Suspended,
-	}
 }
 
 // ruleDetail describes a rule in the audit trail.

@@ -237,7 +237,7 @@ func (s *API) InfoFor(g auth.Grant, i list.Info) wire.SessionInfo {
 	line := wire.SessionInfo{
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
 		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
-		Status: wire.SessionStatus(i.Status), EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
+		Status: i.Status, EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
 		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, LastLine: i.LastLine,
 	}
 	if f := i.ForkedFrom; f != nil {

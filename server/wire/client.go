@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Observe starts following a session: after AfterSeq of Epoch, or with the newest
@@ -103,15 +104,7 @@ type Authenticate struct {
 }
 
 // RuleScope is where a permission rule applies.
-type RuleScope string
-
-const (
-	RuleSession RuleScope = "session" // this session
-	RuleAgent   RuleScope = "agent"   // every session with this agent
-)
-
-// Values lists the set.
-func (RuleScope) Values() []string { return []string{"session", "agent"} }
+type RuleScope = state.RuleScope
 
 // PermissionAnswer settles a permission request; the first answer wins.
 type PermissionAnswer struct {
@@ -188,10 +181,7 @@ type Ack struct {
 }
 
 // Activity is a person's activity at a screen.
-type Activity string
-
-// Values lists the set.
-func (Activity) Values() []string { return []string{"viewing", "typing", "away"} }
+type Activity = state.Activity
 
 // Presence reports the person's activity to the others.
 type Presence struct {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Limits are the limits for clients.
@@ -206,22 +207,7 @@ type State struct {
 }
 
 // SessionStatus summarises a session for lists.
-type SessionStatus string
-
-const (
-	StatusIdle        SessionStatus = "idle"
-	StatusRunning     SessionStatus = "running"
-	StatusNeedsYou    SessionStatus = "needs_you"   // a permission request is open, or the agent wants a login
-	StatusFailed      SessionStatus = "failed"      // the latest turn ended with an error, or the agent does not start
-	StatusInterrupted SessionStatus = "interrupted" // the latest turn was cut off, and a person decides
-	StatusEnded       SessionStatus = "ended"
-	StatusDamaged     SessionStatus = "damaged" // the log needs attention
-)
-
-// Values lists the set.
-func (SessionStatus) Values() []string {
-	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "damaged"}
-}
+type SessionStatus = state.Status
 
 // SessionInfo is one line of the session list.
 type SessionInfo struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,7 +37,7 @@ func clientExamples() []wire.Message {
 		&wire.DismissTurn{RequestID: "r18", SessionID: session, Dismiss: wire.Dismiss{InterruptionID: "i1"}},
 		&wire.RestartAgent{RequestID: "r13", SessionID: session},
 		&wire.Authenticate{RequestID: "r14", SessionID: session, MethodID: "browser"},
-		&wire.PermissionAnswer{RequestID: "r6", SessionID: session, PermissionID: "perm1", OptionID: "yes", Content: json.RawMessage(`{"colour":"red"}`), SeenSeq: 44, Remember: wire.RuleSession},
+		&wire.PermissionAnswer{RequestID: "r6", SessionID: session, PermissionID: "perm1", OptionID: "yes", Content: json.RawMessage(`{"colour":"red"}`), SeenSeq: 44, Remember: state.RuleSession},
 		&wire.QueueEdit{RequestID: "r7", SessionID: session, PromptID: "p2", Text: "Say hello"},
 		&wire.QueueMove{RequestID: "r8", SessionID: session, PromptID: "p2", Position: 1},
 		&wire.QueueRemove{RequestID: "r9", SessionID: session, PromptID: "p2"},
@@ -55,7 +56,7 @@ func serverExamples() []wire.Message {
 		{Seq: 43, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":" you"}`)},
 	}
 	info := wire.SessionInfo{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
-		Status: wire.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
+		Status: state.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
 		ForkedFrom: &wire.Forked{SessionID: session, Seq: 12}, Forks: []wire.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
 	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone", ByID: "4be9771c0a5d2e38"}
 	return []wire.Message{

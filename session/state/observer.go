@@ -17,6 +17,9 @@ const (
 	Away    Activity = "away" // the screen is not visible
 )
 
+// Values lists the set.
+func (Activity) Values() []string { return []string{"viewing", "typing", "away"} }
+
 // Presence is the last report of an observer.
 type Presence struct {
 	Actor string

@@ -12,3 +12,8 @@ const (
 	StatusEnded       Status = "ended"
 	StatusDamaged     Status = "damaged" // the log needs attention
 )
+
+// Values lists the set.
+func (Status) Values() []string {
+	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "damaged"}
+}

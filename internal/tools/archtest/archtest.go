@@ -29,14 +29,14 @@ type row struct {
 
 // arrows is the table of the allowed imports: for each package, the packages of
 // this module that it may import. A package that is not listed may import nothing.
-// server/wire takes from the session only what is computed from events alone, which
-// crosses the wire as it is.
+// server/wire takes from the session only what needs events alone: the values that
+// are computed from them and the sets of words of package state cross as they are.
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
 		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/wire", "session/event", "session/list", "session/state", "internal/auth"}, true},
 		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/search", "session/state", "internal/auth"}, true},
-		"server/wire":                 {[]string{"session/event", "session/export", "session/playback"}, false},
+		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
 		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/rule", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs"}, true},
 		"session/event":               {nil, false},
 		"session/journal":             {[]string{"session/event"}, false},
@@ -62,7 +62,7 @@ func arrows() map[string]row {
 		"internal/demoagent":          {nil, true},
 		"internal/client":             {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":           {[]string{"internal/audit", "internal/auth", "internal/client", "internal/disk", "internal/jsonfile"}, false},
-		"internal/cli":                {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/transcript"}, true},
+		"internal/cli":                {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/state", "session/transcript"}, true},
 		"internal/record":             {[]string{"internal/bell", "internal/client", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/store"}, false},
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},

@@ -193,10 +193,14 @@ func (g *generator) enumeration(t reflect.Type, values []string) string {
 	if name, ok := g.names[t]; ok {
 		return name
 	}
-	g.names[t] = t.Name()
+	name := t.Name()
+	if t == reflect.TypeFor[wire.SessionStatus]() {
+		name = "SessionStatus" // Status in package state
+	}
+	g.names[t] = name
 	g.line("")
-	g.line("export type %s = %s", t.Name(), union(values, quote))
-	return t.Name()
+	g.line("export type %s = %s", name, union(values, quote))
+	return name
 }
 
 func quote(s string) string { return "'" + s + "'" }
