@@ -86,13 +86,7 @@ func allowsMore(o state.AgentOption, current string) bool {
 	case "model", "model_config", "thought_level":
 		return false
 	}
-	id := strings.ToLower(o.ID)
-	for _, word := range []string{"mode", "perm", "appro", "sandbox", "auto", "yolo", "trust", "access"} {
-		if strings.Contains(id, word) {
-			return true
-		}
-	}
-	return false
+	return true // its category does not say
 }
 
 // modeRanks orders the modes of known agents by what they allow without asking.

@@ -37,6 +37,28 @@ func driftedHub(t *testing.T) (*hub, *session.BackgroundSession, state.Interrupt
 	return h, b, interruptionOf(t, b)
 }
 
+func TestAnOptionWhoseCategorySaysNothingCountsAsAllowingMore(t *testing.T) {
+	h := newHub(t, clean)
+	boldness := func(value string) {
+		inMode(h, "ask", "1")
+		h.agents.after = append(h.agents.after, event.Config{Options: json.RawMessage(`[{"id":"boldness","currentValue":"` + value + `"},{"id":"m","category":"model","currentValue":"` + value + `"}]`)})
+	}
+	boldness("low")
+	b, a := h.busy()
+	boldness("high")
+	a.die(crash)
+	open := interruptionOf(t, b)
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	require.NoError(t, err)
+	await(t, b, "paused", func(s session.State) bool { return s.Interruption != nil && s.Interruption.Reason == event.CutPaused })
+	offer, err := b.Interruption(ctxOf(t))
+	require.NoError(t, err)
+	require.Equal(t, []session.Drift{
+		{Field: "options.boldness", Recorded: "low", Current: "high", AllowsMore: true},
+		{Field: "model", Recorded: "low", Current: "high"},
+	}, offer.Drift)
+}
+
 // TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose covers the
 // whole flow: the first resume finds the changed mode, the second one decides.
 func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *testing.T) {
