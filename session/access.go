@@ -23,7 +23,11 @@ func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, logError(err)
 	}
-	return nil, &ProblemError{blobProblem(b.id, err), err}
+	c := causeBlob
+	if errors.Is(err, journal.ErrDamaged) {
+		c = causeBlobDamaged
+	}
+	return nil, &ProblemError{c.problem(b.id, whyUnsaved(err)), err}
 }
 
 // Attached reports whether a blob of this session was uploaded as a file of a

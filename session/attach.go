@@ -124,6 +124,5 @@ func (b *BackgroundSession) unkept(err error) error {
 	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
 		return logError(away)
 	}
-	return &ProblemError{Problem{b.id, ProblemDamaged, "the file cannot be kept: " + whyUnsaved(err),
-		"look at the device, and at what lies in the session's directory `blobs`: `abide check " + b.id + "` names what is wrong"}, err}
+	return &ProblemError{causeUpload.problem(b.id, whyUnsaved(err)), err}
 }

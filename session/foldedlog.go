@@ -243,3 +243,6 @@ func (l *foldedLog) reportQueue(kept bool) {
 
 // errImported is the error of a verb on an imported session.
 var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", state.ErrConflict)
+
+// stuck is BackgroundSession.stuck.
+func (l *foldedLog) stuck(err error) error { return stuckError(l.id, l.log, err) }

@@ -81,7 +81,7 @@ func (m *Manager) Problems() []Problem {
 		all = append(all, problemsOf(meta.SessionID, health)...)
 		if b := open[meta.SessionID]; b != nil && health.Absence == "" {
 			if why := b.shown.unsaved.Load(); why != nil {
-				all = append(all, queueProblem(meta.SessionID, *why))
+				all = append(all, causeQueue.unsaved(meta.SessionID, "waiting prompts", *why))
 			}
 		}
 	}

@@ -71,14 +71,3 @@ func whyUnsaved(err error) string {
 	}
 	return "the system refuses it"
 }
-
-// queueProblem describes a queue file that cannot be written.
-func queueProblem(id, why string) Problem {
-	switch why {
-	case syscall.ENOSPC.Error(), syscall.EDQUOT.Error():
-		return Problem{id, ProblemBlocked, "there is no space left to write the session's waiting prompts", freeSpaceWords}
-	}
-	return Problem{id, ProblemDamaged, "the session's waiting prompts cannot be written: " + why, queueWords}
-}
-
-const queueWords = "check the device and the session's queue.json; prompts are refused while the agent works, and the hub retries by itself"

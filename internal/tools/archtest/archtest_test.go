@@ -49,7 +49,7 @@ func TestTheCirclesOfFilesOnlyShrink(t *testing.T) {
 		"internal/demoagent": 11,
 		"internal/notify":    9,
 		"server":             12,
-		"session":            28,
+		"session":            26,
 		"session/acp":        29,
 		"session/rule":       0,
 		"session/state":      0,
