@@ -67,6 +67,13 @@ func (b *BackgroundSession) OpenError() error {
 	return nil
 }
 
+// Notable returns the seqs after a seq of the events that a person may be notified of:
+// prompts, starts and ends of turns, interruptions, questions and their outcomes.
+// complete is false if there may be more, which only the log has.
+func (b *BackgroundSession) Notable(after event.Seq) (seqs []event.Seq, complete bool) {
+	return b.shown.notable.after(after)
+}
+
 // fail ends a session whose state cannot become known.
 func (b *BackgroundSession) fail(err error) {
 	b.shown.failed.Store(&err)

@@ -24,6 +24,7 @@ type foldedLog struct {
 	hub       hub
 	watchers  *watchers
 	logger    *slog.Logger
+	notable   *notables
 	workspace string
 	agentName string
 	imported  bool // the log is read-only
@@ -94,6 +95,9 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 	for i, n := range list {
 		at := drafts[i].Time.UTC().Truncate(time.Microsecond) // as stored in the line
 		l.fold.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
+		if notable(n.Payload) {
+			l.notable.add(first + event.Seq(i))
+		}
 	}
 	l.countCut(list, before)
 	if l.fold.Changed {
@@ -170,6 +174,7 @@ func (l *foldedLog) followRepaired() {
 	l.list.changed, l.list.progressed = l.list.changed || f.Changed, true
 	l.fold = f
 	l.fold.Changed = false
+	l.notable.restart(f.Seq)
 }
 
 // readOn applies lines that the log has and the fold has not.
@@ -179,6 +184,7 @@ func (l *foldedLog) readOn() error {
 		return err
 	}
 	l.fold, l.dirty, l.list.changed = r.fold, true, true
+	l.notable.restart(l.fold.Seq)
 	return nil
 }
 

@@ -30,6 +30,8 @@ type shown struct {
 	bell    bell.Bell              // rings when state or readSeq changed
 	unsaved atomic.Pointer[string] // why the queue's file cannot be written; nil if it can
 
+	notable notables
+
 	known   chan struct{}         // closed when state or failed is set
 	readSeq atomic.Int64          // the last event read for the first state
 	failed  atomic.Pointer[error] // why there will be no state

@@ -199,9 +199,10 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
 	if r.cutNow != nil {
 		m.hub.numbers.cutOff(*r.cutNow)
 	}
+	b.shown.notable.restart(f.Seq)
 	meta := b.log.Metadata()
 	e := newEngine(foldedLog{
-		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger,
+		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger, notable: &b.shown.notable,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, b.front, stored)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
 )
@@ -73,11 +74,9 @@ func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
 		f = &follow{epoch: epoch, cursor: max(meta.MinSeq-1, meta.MaxSeq-lookBack, 0), fold: fold{since: n.since, longTurn: n.timing.LongTurn}}
 		n.sessions[info.SessionID] = f
 	}
-	reader := observer.New(b.Log(), &f.fold, f.cursor, readBytes)
-	if err := reader.CatchUp(ctx); err != nil && ctx.Err() == nil {
+	if err := f.read(ctx, b); err != nil && ctx.Err() == nil {
 		n.logger.Warn("a session's events could not be read for notifications", "session", info.SessionID, "err", err)
 	}
-	f.cursor = reader.Cursor()
 	list := f.fold.found
 	f.fold.found = nil
 	for _, what := range list {
@@ -89,6 +88,29 @@ func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
 		}
 		n.apply(b, what)
 	}
+}
+
+// read takes the session's new events that count: those that the session names, or all
+// if it cannot name every one. Most changes of a working session bring none.
+func (f *follow) read(ctx context.Context, b *session.BackgroundSession) error {
+	seqs, complete := b.Notable(f.cursor)
+	if !complete {
+		reader := observer.New(b.Log(), &f.fold, f.cursor, readBytes)
+		err := reader.CatchUp(ctx)
+		f.cursor = reader.Cursor()
+		return err
+	}
+	for _, seq := range seqs {
+		one, err := b.Log().ReadAfter(ctx, seq-1, 1)
+		if err == nil && !one.Empty() {
+			err = f.fold.Deliver(ctx, one)
+		}
+		if err != nil {
+			return err
+		}
+		f.cursor = seq
+	}
+	return nil
 }
 
 // describe adds the session's line of the list to its note.
