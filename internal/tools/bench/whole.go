@@ -37,6 +37,7 @@ func measureWhole(ctx context.Context, b *bench) error {
 		return err
 	}
 	files := filepath.Join(dir, "sessions", id)
+	lines := func() ([]journal.Part, error) { return store.Lines(store.OS(), files) }
 	// The text is in no line, but its first letter is in all of them.
 	query, err := search.NewQuery("Jack was never dull", 10, time.Hour)
 	if err != nil {
@@ -51,7 +52,7 @@ func measureWhole(ctx context.Context, b *bench) error {
 		}
 		read = append(read, time.Since(began))
 		began = time.Now()
-		found, err := query.Run(ctx, []search.Source{{SessionID: id, Dir: files, MaxSeq: last}}, search.Place{})
+		found, err := query.Run(ctx, []search.Source{{SessionID: id, Lines: lines, MaxSeq: last}}, search.Place{})
 		if err != nil {
 			return err
 		}
