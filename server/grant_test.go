@@ -63,10 +63,11 @@ func TestAViewerMayOnlyLook(t *testing.T) {
 
 func TestAViewerDoesNotKeepARequestFromBeingDeniedUnattended(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	s := h.session()
 	require.NoError(t, h.manager.Configure(session.Settings{
-		Agents: h.manager.Agents(), Permissions: session.PermissionSettings{DenyUnattended: true},
+		Agents: h.manager.Agents(), Workspaces: h.manager.Settings().Workspaces, DefaultWorkspace: h.manager.Settings().DefaultWorkspace,
+		Permissions: session.PermissionSettings{DenyUnattended: true},
 	}))
+	s := h.session()
 	viewer := h.dialAs("/api/sessions/"+s.ID()+"/ws", bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})))
 	helper := h.dialAs("/api/sessions/"+s.ID()+"/ws", bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()})))
 	find(viewer, func(m *wire.State) bool { return len(m.Observers) == 2 })

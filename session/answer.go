@@ -189,6 +189,15 @@ func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
 	return err
 }
 
+// policy returns the recorded policy, or that of the hub for a session of before
+// policies were recorded.
+func (q *questions) policy() event.Policy {
+	if p := q.fold.Policy; p != nil {
+		return *p
+	}
+	return q.hub.settings().Permissions.policy()
+}
+
 // watchRequests applies the policy for unwatched sessions. The policy never allows
 // a request.
 func (q *questions) watchRequests(now time.Time) {
@@ -203,8 +212,9 @@ func (q *questions) watchRequests(now time.Time) {
 	if q.unwatched.IsZero() {
 		q.unwatched = now
 	}
-	policy := q.hub.settings().Permissions
-	if !policy.DenyUnattended && policy.WaitLimit <= 0 {
+	policy := q.policy()
+	deny, limit := policy.Unattended == event.UnattendedDeny, time.Duration(policy.WaitLimitMS)*time.Millisecond
+	if !deny && limit <= 0 {
 		return
 	}
 	for _, r := range open {
@@ -212,8 +222,8 @@ func (q *questions) watchRequests(now time.Time) {
 		if q.unwatched.After(at) {
 			at = q.unwatched
 		}
-		if !policy.DenyUnattended {
-			at = at.Add(policy.WaitLimit)
+		if !deny {
+			at = at.Add(limit)
 		}
 		if now.Before(at) {
 			q.wake(at)

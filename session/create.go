@@ -26,6 +26,9 @@ type CreateRequest struct {
 	// Prompt, if not empty, is the first prompt.
 	Prompt string
 	Actor  event.Actor
+	// Policy decides about permission requests while no person watches; nil means
+	// that of the hub's configuration now. It is recorded and does not change.
+	Policy *event.Policy
 	// Key is the client's id of this request, at most 128 bytes, and the id of its
 	// prompt. If the same actor repeats the key, it gets the session of the first
 	// request, as long as that exists. Without a key each request creates a
@@ -54,6 +57,9 @@ func (r CreateRequest) hash() string {
 	}
 	if r.worktree != nil {
 		asked = append(asked, "in worktree "+r.worktree.folder)
+	}
+	if r.Policy != nil {
+		asked = append(asked, fmt.Sprintf("with policy %s %d", r.Policy.Unattended, r.Policy.WaitLimitMS))
 	}
 	payload, err := json.Marshal(asked)
 	if err != nil { // encoding strings never fails
@@ -188,7 +194,13 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 			return nil, err
 		}
 	}
+	policy := r.Policy
+	if policy == nil && !r.recorded { // the hub decides nothing in a recording
+		now := settings.Permissions.policy()
+		policy = &now
+	}
 	id, err := m.journal.Create(ctx, event.SessionStart{
+		Policy:      policy,
 		Agent:       r.Agent,
 		Workspace:   workspace,
 		ProjectRoot: projectRoot(workspace),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -264,4 +266,76 @@ func TestErrorsSpeakToAPerson(t *testing.T) {
 	err := error(&state.AlreadyResolved{Winner: event.PermissionOutcome{PermissionID: "q", By: "phone"}})
 	require.Equal(t, "permission request q was already answered by phone", err.Error())
 	require.False(t, errors.Is(err, state.ErrConflict))
+}
+
+func TestEachSessionHasThePolicyItBeganWith(t *testing.T) {
+	wait, deny := event.Policy{Unattended: event.UnattendedWait}, event.Policy{Unattended: event.UnattendedDeny}
+	denies := func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true }
+	h := newHub(t)
+	begin := func(p *event.Policy) (*session.BackgroundSession, *fakeAgent) {
+		b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Prompt: "go", Policy: p})
+		require.NoError(t, err)
+		return b, h.agents.next(t)
+	}
+	ask := func(b *session.BackgroundSession, a *fakeAgent, id string) {
+		require.NoError(t, a.say(question(id)))
+		require.Equal(t, id, payloads[event.PermissionRequest](t, b)[0].PermissionID)
+	}
+	denied, byDenied := begin(&deny)
+	waits, byWaits := begin(&wait)
+	usual, byUsual := begin(nil)
+	require.Equal(t, []event.Policy{deny, wait, wait}, []event.Policy{*denied.State().Policy, *waits.State().Policy, *usual.State().Policy})
+	require.Equal(t, &wait, payloads[event.SessionStart](t, usual)[0].Policy)
+
+	// The configuration is that of sessions that begin later.
+	require.NoError(t, h.manager.Configure(session.Settings{
+		Agents: h.manager.Agents(), DefaultWorkspace: h.workspace, Permissions: session.PermissionSettings{DenyUnattended: true},
+	}))
+	ask(denied, byDenied, "q1")
+	require.Equal(t, "no", receive(t, byDenied.answers, "the request waits").OptionID)
+	ask(waits, byWaits, "q1")
+	ask(usual, byUsual, "q1")
+	later, byLater := begin(nil)
+	ask(later, byLater, "q1")
+	require.Equal(t, "no", receive(t, byLater.answers, "the request waits").OptionID)
+	require.Empty(t, byWaits.answers)
+	require.Empty(t, byUsual.answers)
+
+	// It holds after a kill, with and without what is computed from the log.
+	for name, gone := range map[string]string{"killed": "", "without metadata": "metadata.json"} {
+		t.Run(name, func(t *testing.T) {
+			c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
+			copyDir(t, h.dir, c.dir)
+			if gone != "" {
+				require.NoError(t, os.Remove(filepath.Join(c.dir, "sessions", waits.ID(), gone)))
+			}
+			c.open(denies)
+			t.Cleanup(c.close)
+			b := c.session(waits.ID())
+			require.Equal(t, &wait, b.State().Policy)
+			prompt(t, b, "again")
+			a := c.agents.next(t)
+			require.NoError(t, a.say(question("q2")))
+			await(t, b, "a request", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
+			require.Empty(t, a.answers)
+		})
+	}
+}
+
+// Sessions of builds that recorded no policy follow the configuration, as they did.
+func TestASessionWithoutAPolicyFollowsTheConfiguration(t *testing.T) {
+	h := newHub(t)
+	log, err := h.store.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace, CreatedBy: "ann"})
+	require.NoError(t, err)
+	b := h.session(log.ID())
+	require.Nil(t, b.State().Policy)
+	prompt(t, b, "p")
+	a := h.agents.next(t)
+	require.NoError(t, a.say(question("q1")))
+	await(t, b, "a request", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
+	require.Empty(t, a.answers)
+	require.NoError(t, h.manager.Configure(session.Settings{
+		Agents: h.manager.Agents(), DefaultWorkspace: h.workspace, Permissions: session.PermissionSettings{DenyUnattended: true},
+	}))
+	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
 }

@@ -54,6 +54,7 @@ func (e *engine) publish() {
 		SessionID:          e.id,
 		AtSeq:              f.Seq,
 		Turn:               e.turns.state(),
+		Policy:             f.Policy,
 		PendingPermissions: f.Permissions.IDs(),
 		Queue:              slices.Clip(e.queue.Items()),
 		Mode:               f.Mode,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // AgentInfo is one configured agent.
@@ -66,13 +68,27 @@ func (q QueueSettings) maxSize() int {
 }
 
 // PermissionSettings decide about permission requests in unwatched sessions. A
-// timeout never allows a request.
+// timeout never allows a request. They are the policy of sessions that begin while
+// they are in force.
 type PermissionSettings struct {
 	// DenyUnattended rejects such a request at once. Otherwise it waits.
 	DenyUnattended bool
 	// WaitLimit is how long a request waits in an unwatched session before it is
 	// rejected; 0 means forever.
 	WaitLimit time.Duration
+}
+
+// policy returns the settings as a session records them. A limit below a
+// millisecond is one.
+func (s PermissionSettings) policy() event.Policy {
+	p := event.Policy{Unattended: event.UnattendedWait}
+	if s.DenyUnattended {
+		p.Unattended = event.UnattendedDeny
+	}
+	if s.WaitLimit > 0 {
+		p.WaitLimitMS = max(1, s.WaitLimit.Milliseconds())
+	}
+	return p
 }
 
 // Limits limit the hub's resources. Zero fields take the default.

@@ -72,6 +72,9 @@ type State struct {
 	// AtSeq is the last event that this state includes.
 	AtSeq event.Seq
 	Turn  Turn
+	// Policy decides about permission requests while no person watches; nil if none
+	// was recorded at the session's start: the hub's configuration applies.
+	Policy *event.Policy
 	// PendingPermissions are the ids of open requests, oldest first.
 	PendingPermissions []string
 	Queue              []queue.Item

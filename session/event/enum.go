@@ -52,6 +52,17 @@ const (
 // Values lists the set.
 func (TurnPhase) Values() []string { return []string{"streaming_llm", "executing_tools", "delegating"} }
 
+// Unattended is what happens to a permission request that no person watches.
+type Unattended string
+
+const (
+	UnattendedWait Unattended = "wait" // for a person
+	UnattendedDeny Unattended = "deny" // it is rejected at once
+)
+
+// Values lists the set.
+func (Unattended) Values() []string { return []string{"wait", "deny"} }
+
 // SettledAs is the outcome of an interruption.
 type SettledAs string
 

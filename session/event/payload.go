@@ -55,6 +55,20 @@ type SessionStart struct {
 	RequestHash string `json:"request_hash,omitempty"`
 	// Settings are those known before an agent runs: its MCP servers and rules.
 	Settings *AgentSettings `json:"settings,omitempty"`
+	// Policy decides about the session's permission requests. Older logs have none:
+	// the hub's configuration applies.
+	Policy *Policy `json:"policy,omitempty"`
+}
+
+// Policy decides about the permission requests of a session while no person watches
+// it. It never allows a request.
+type Policy struct {
+	// Unattended is what happens to such a request. A value outside the set is
+	// UnattendedWait.
+	Unattended Unattended `json:"unattended"`
+	// WaitLimitMS is how long such a request waits before it is rejected, in
+	// milliseconds; 0 means forever.
+	WaitLimitMS int64 `json:"wait_limit_ms,omitempty"`
 }
 
 // SessionEnd means that the work of a session is done. A later prompt makes the
@@ -476,6 +490,7 @@ type Made struct {
 	RequestKey  string     `json:"request_key,omitempty"`
 	RequestHash string     `json:"request_hash,omitempty"`
 	CreatedAt   *time.Time `json:"created_at,omitempty"`
+	Policy      *Policy    `json:"policy,omitempty"`
 }
 
 // Corrupt stands for an event that cannot be read; it is made while reading

@@ -27,6 +27,8 @@ type Metadata struct {
 	// RequestKey and RequestHash are session_start's.
 	RequestKey  string `json:"request_key,omitempty"`
 	RequestHash string `json:"request_hash,omitempty"`
+	// Policy is session_start's too; it must not be changed.
+	Policy *event.Policy `json:"policy,omitempty"`
 
 	CreatedAt time.Time `json:"created_at"`
 	// UpdatedAt is the time of the newest event; the store keeps it.

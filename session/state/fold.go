@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -40,6 +41,9 @@ type Fold struct {
 	Permissions Permissions `json:"permissions"`
 	// Rules are those of this session, oldest first.
 	Rules []Rule `json:"rules,omitempty"`
+	// Policy is recorded at the session's start; nil in older logs, where the hub's
+	// configuration applies.
+	Policy *event.Policy `json:"policy,omitempty"`
 
 	// Mode, Config, Commands and Usage are the agent's last reports; nil before the
 	// first.
@@ -124,6 +128,10 @@ func (f *Fold) Apply(seq event.Seq, at time.Time, turn int, p event.Payload) {
 // applyTurn applies events of turns and requests.
 func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload) bool {
 	switch p := p.(type) {
+	case event.SessionStart:
+		f.Policy = p.Policy
+	case event.SegmentStart: // the first one that is kept, perhaps
+		f.Policy = cmp.Or(p.Policy, f.Policy)
 	case event.UserPrompt:
 		f.Turn, f.PromptID, f.Open = max(turn, f.Turn), p.PromptID, true
 		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq

@@ -60,7 +60,7 @@ func writeMetadata(fsys FS, dir string, m journal.Metadata) error {
 func madeOf(m *journal.Metadata) event.Made {
 	made := event.Made{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy, CreatedByID: m.CreatedByID,
-		RequestKey: m.RequestKey, RequestHash: m.RequestHash,
+		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy,
 	}
 	if at := m.CreatedAt; !at.IsZero() {
 		made.CreatedAt = &at
@@ -72,7 +72,7 @@ func madeOf(m *journal.Metadata) event.Made {
 func takeMade(m *journal.Metadata, made event.Made) {
 	m.Agent, m.Workspace, m.ProjectRoot = made.Agent, made.Workspace, made.ProjectRoot
 	m.CreatedBy, m.CreatedByID = made.CreatedBy, made.CreatedByID
-	m.RequestKey, m.RequestHash = made.RequestKey, made.RequestHash
+	m.RequestKey, m.RequestHash, m.Policy = made.RequestKey, made.RequestHash, made.Policy
 	if made.CreatedAt != nil {
 		m.CreatedAt = *made.CreatedAt
 	}

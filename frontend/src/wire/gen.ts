@@ -18,6 +18,13 @@ export interface AgentSettings {
   command?: string
 }
 
+export type Unattended = 'wait' | 'deny'
+
+export interface Policy {
+  unattended: Unattended
+  wait_limit_ms?: number
+}
+
 export interface SessionStartData {
   format: number
   session_id: string
@@ -31,6 +38,7 @@ export interface SessionStartData {
   request_key?: string
   request_hash?: string
   settings?: AgentSettings
+  policy?: Policy
 }
 
 export interface Blob {
@@ -366,6 +374,7 @@ export interface SegmentStartData {
   request_key?: string
   request_hash?: string
   created_at?: string
+  policy?: Policy
 }
 
 export interface CorruptData {
