@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -83,8 +84,8 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		branch.Store("main")
 		h := newHub(t, func(o *session.Options, to *store.Options) {
 			resumesItself(o, to)
-			o.InspectWorkspace = func(context.Context, string, bool) session.Workspace {
-				return session.Workspace{Folder: "1:2", Repository: true, Branch: branch.Load().(string), Commit: "c"}
+			o.InspectWorkspace = func(context.Context, string, bool) resume.Workspace {
+				return resume.Workspace{Folder: "1:2", Repository: true, Branch: branch.Load().(string), Commit: "c"}
 			}
 		})
 		b, a := h.busy()

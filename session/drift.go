@@ -1,142 +1,43 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 )
 
 // noteSettings is the method of the note about changed agent settings.
 const noteSettings = "abide/settings"
 
-// Drift is a setting of a restarted agent that differs from the recorded one.
-type Drift struct {
-	// Field is agent, version, mode, model, mcp_servers, or options.ID.
-	Field             string
-	Recorded, Current string
-	// AllowsMore means that the agent may do more, or that the hub cannot tell.
-	AllowsMore bool
-}
-
-// DriftChoice is a person's choice about drift.
-type DriftChoice string
-
-const (
-	// DriftApply sets the recorded settings again.
-	DriftApply DriftChoice = "apply"
-	// DriftKeep accepts the agent's present settings.
-	DriftKeep DriftChoice = "keep"
-)
-
 // drift lists the differences between the agent's settings and the recorded ones,
 // except those that people changed since the agent started.
-func (a *agentSlot) drift() []Drift {
+func (a *agentSlot) drift() []resume.Drift {
 	before := a.fold.Before
 	if before == nil {
 		return nil
 	}
-	rows := driftBetween(*before, a.fold.Settings())
-	return slices.DeleteFunc(rows, func(d Drift) bool {
+	rows := resume.Differences(*before, a.fold.Settings())
+	return slices.DeleteFunc(rows, func(d resume.Drift) bool {
 		chosen, is := a.chosen[d.Field]
 		return is && chosen == d.Current
 	})
 }
 
-// driftBetween lists the settings that differ in now from the recorded s. A setting that is absent in now is
-// not compared, because it cannot allow more.
-func driftBetween(s, now state.AgentSettings) []Drift {
-	var rows []Drift
-	differs := func(field, recorded, current string, allowsMore bool) {
-		if recorded != "" && current != "" && recorded != current {
-			rows = append(rows, Drift{field, recorded, current, allowsMore})
-		}
-	}
-	differs("agent", s.Name, now.Name, true)
-	differs("version", s.Version, now.Version, false)
-	differs("mode", s.Mode, now.Mode, modeAllowsMore(s.Mode, now.Mode))
-	for _, o := range s.Options {
-		i := slices.IndexFunc(now.Options, func(n state.AgentOption) bool { return n.ID == o.ID })
-		if i < 0 {
-			continue
-		}
-		recorded, current := o.Text(), now.Options[i].Text()
-		differs(o.Field(), recorded, current, allowsMore(o, current))
-	}
-	if s.MCPKnown && now.MCPKnown {
-		recorded, current := slices.Sorted(slices.Values(s.MCPServers)), slices.Sorted(slices.Values(now.MCPServers))
-		more := slices.ContainsFunc(current, func(name string) bool { return !slices.Contains(recorded, name) })
-		differs("mcp_servers", names(recorded), names(current), more)
-	}
-	return rows
-}
-
-func names(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
-
-// allowsMore reports whether another value of the option may let the agent do more.
-// Changing the model or its effort never does.
-func allowsMore(o state.AgentOption, current string) bool {
-	switch o.Category {
-	case "mode":
-		return modeAllowsMore(o.Text(), current)
-	case "model", "model_config", "thought_level":
-		return false
-	}
-	return true // its category does not say
-}
-
-// modeRanks orders the modes of known agents by what they allow without asking.
-var modeRanks = map[string]int{
-	"plan": 1, "read-only": 1, "readonly": 1, "architect": 1,
-	"ask": 2, "default": 2, "manual": 2,
-	"acceptedits": 3, "auto_edit": 3, "autoedit": 3, "build": 3, "code": 3,
-	"auto":              4,
-	"bypasspermissions": 5, "yolo": 5, "full-access": 5, "agent-full-access": 5,
-}
-
-// modeAllowsMore reports whether a mode may allow more than the recorded one. It is
-// true for an unknown mode.
-func modeAllowsMore(recorded, current string) bool {
-	was, known := modeRanks[strings.ToLower(recorded)]
-	is, also := modeRanks[strings.ToLower(current)]
-	return !known || !also || is > was
-}
-
-func allowMore(rows []Drift) bool {
-	return slices.ContainsFunc(rows, func(d Drift) bool { return d.AllowsMore })
-}
-
-// driftWords lists the settings that differ, as text.
-func driftWords(rows []Drift) string {
-	list := make([]string, 0, len(rows))
-	for _, d := range rows {
-		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), state.Cut(state.OneLine(d.Current), 200), state.Cut(state.OneLine(d.Recorded), 200)))
-	}
-	return strings.Join(list, ", ")
-}
-
-func fieldWords(field string) string {
-	if field == "mcp_servers" {
-		return "MCP servers"
-	}
-	return strings.TrimPrefix(field, "options.")
-}
-
 // driftDecision is a person's decision about drift in a resume.
 type driftDecision struct {
-	choice    DriftChoice
+	choice    resume.DriftChoice
 	by        event.Actor
 	mayManage bool
 }
 
 // mayDecide checks a decision about known drift.
-func (d driftDecision) mayDecide(rows []Drift) error {
+func (d driftDecision) mayDecide(rows []resume.Drift) error {
 	switch d.choice {
-	case "", DriftApply, DriftKeep:
+	case "", resume.DriftApply, resume.DriftKeep:
 	default:
 		return fmt.Errorf("%w: drift is apply or keep", state.ErrInvalid)
 	}
@@ -145,7 +46,7 @@ func (d driftDecision) mayDecide(rows []Drift) error {
 		return nil
 	case d.choice == "":
 		return &NeedsConfirmation{Needs: []string{"drift"}}
-	case allowMore(rows) && !d.mayManage:
+	case resume.AllowMore(rows) && !d.mayManage:
 		return fmt.Errorf("%w: the agent's settings allow more than the recorded ones; deciding that takes access to manage the session", state.ErrForbidden)
 	}
 	return nil
@@ -158,7 +59,7 @@ type settingsRun struct {
 	drift    driftDecision
 	applying bool
 	// kept are the changed settings that a note has already reported as kept.
-	kept []Drift
+	kept []resume.Drift
 }
 
 // settingsGuard compares the settings of a restarted agent with the recorded ones
@@ -182,12 +83,12 @@ func (g *settingsGuard) admits() bool {
 		return true
 	case t.applying:
 		return false
-	case t.drift.choice == "" && !allowMore(rows):
+	case t.drift.choice == "" && !resume.AllowMore(rows):
 		return g.keep(rows, state.TheHub())
 	case t.drift.mayDecide(rows) != nil:
-		g.pause("The agent came back with other settings: " + driftWords(rows) + ". It is given nothing until a person decides.")
+		g.pause("The agent came back with other settings: " + resume.Describe(rows) + ". It is given nothing until a person decides.")
 		return false
-	case t.drift.choice == DriftKeep:
+	case t.drift.choice == resume.DriftKeep:
 		return g.keep(rows, t.drift.by)
 	}
 	g.apply()
@@ -195,8 +96,8 @@ func (g *settingsGuard) admits() bool {
 }
 
 // keep records the settings with which the agent continues.
-func (g *settingsGuard) keep(rows []Drift, by event.Actor) bool {
-	text := "The agent continues with other settings: " + driftWords(rows) + "."
+func (g *settingsGuard) keep(rows []resume.Drift, by event.Actor) bool {
+	text := "The agent continues with other settings: " + resume.Describe(rows) + "."
 	if by != state.TheHub() {
 		text += " " + by.Name + " kept them."
 	}
@@ -253,7 +154,7 @@ func applySettings(ctx context.Context, proc Agent, s, now state.AgentSettings, 
 // person also accepted differences that cannot be set, such as the version.
 func (g *settingsGuard) applied(err error) {
 	g.turn.applying = false
-	rows := slices.DeleteFunc(g.agent.drift(), func(d Drift) bool { return err == nil && !settable(d.Field) })
+	rows := slices.DeleteFunc(g.agent.drift(), func(d resume.Drift) bool { return err == nil && !resume.Settable(d.Field) })
 	if err != nil || len(rows) > 0 {
 		why := "The recorded settings could not be applied"
 		if err != nil {
@@ -262,13 +163,8 @@ func (g *settingsGuard) applied(err error) {
 		g.pause(why + ". The agent is given nothing until a person decides.")
 		return
 	}
-	g.turn.drift.choice = DriftKeep // for the settings that cannot be set
+	g.turn.drift.choice = resume.DriftKeep // for the settings that cannot be set
 	g.dirty = true
-}
-
-// settable reports whether the hub can set this setting.
-func settable(field string) bool {
-	return field != "agent" && field != "version" && field != "mcp_servers"
 }
 
 // chose remembers that a person changed a setting, so that it does not count as

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -53,7 +54,7 @@ func TestAnOptionWhoseCategorySaysNothingCountsAsAllowingMore(t *testing.T) {
 	await(t, b, "paused", func(s session.State) bool { return s.Interruption != nil && s.Interruption.Reason == event.CutPaused })
 	offer, err := b.Interruption(ctxOf(t))
 	require.NoError(t, err)
-	require.Equal(t, []session.Drift{
+	require.Equal(t, []resume.Drift{
 		{Field: "options.boldness", Recorded: "low", Current: "high", AllowsMore: true},
 		{Field: "model", Recorded: "low", Current: "high"},
 	}, offer.Drift)
@@ -62,7 +63,7 @@ func TestAnOptionWhoseCategorySaysNothingCountsAsAllowingMore(t *testing.T) {
 // TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose covers the
 // whole flow: the first resume finds the changed mode, the second one decides.
 func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *testing.T) {
-	for _, choice := range []session.DriftChoice{session.DriftApply, session.DriftKeep} {
+	for _, choice := range []resume.DriftChoice{resume.DriftApply, resume.DriftKeep} {
 		t.Run(string(choice), func(t *testing.T) {
 			h, b, open := driftedHub(t)
 			after := h.copyOf(t, clean)
@@ -82,7 +83,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 			offer, err := b.Interruption(ctxOf(t))
 			require.NoError(t, err)
 			require.Equal(t, "go on", offer.Prompt)
-			require.Equal(t, []session.Drift{
+			require.Equal(t, []resume.Drift{
 				{Field: "version", Recorded: "1", Current: "2"},
 				{Field: "mode", Recorded: "ask", Current: "auto", AllowsMore: true},
 				{Field: "model", Recorded: "m1", Current: "m2"},
@@ -100,7 +101,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 			resumed, err := b.Resume(ctxOf(t), r)
 			require.NoError(t, err)
 			require.Equal(t, resumed.PromptID, receive(t, a.prompts, "no prompt").PromptID)
-			mode := map[session.DriftChoice]string{session.DriftApply: "ask", session.DriftKeep: "auto"}[choice]
+			mode := map[resume.DriftChoice]string{resume.DriftApply: "ask", resume.DriftKeep: "auto"}[choice]
 			require.Equal(t, mode, b.State().Mode.ModeID)
 			require.NotEmpty(t, noted(t, b, "abide/settings"))
 		})
@@ -141,7 +142,7 @@ func TestAChoiceMadeBeforeTheAgentIsBackCountsWhenItIs(t *testing.T) {
 	after := h.copyOf(t, clean)
 	inMode(after, "auto", "2")
 	b = after.session(b.ID())
-	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: session.DriftApply, MayManage: true, Actor: person("ann")})
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: resume.DriftApply, MayManage: true, Actor: person("ann")})
 	require.NoError(t, err)
 	a := after.agents.next(t)
 	require.Equal(t, "resume-"+open.ID, receive(t, a.prompts, "no prompt").PromptID)

@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
 )
@@ -85,7 +86,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 // readFork reads the parts of a log, up to an event, that a fork needs.
 func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (*forkReader, error) {
 	from := &forkReader{}
-	if err := observer.New(observer.UpTo(log, last), from, first-1, checkpointBytes).CatchUp(ctx); err != nil {
+	if err := observer.New(observer.UpTo(log, last), from, first-1, resume.ReadBytes).CatchUp(ctx); err != nil {
 		return nil, fmt.Errorf("read the session to fork: %w", err)
 	}
 	return from, nil

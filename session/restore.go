@@ -10,6 +10,7 @@ import (
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
 )
@@ -352,7 +353,7 @@ func tokensOf(list []transcript.Segment) (tokens int) {
 func readSegments(ctx context.Context, log journal.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
 	reader := &segmentReader{transcript.NewSegments(limit)}
 	source := observer.UpTo(log, to)
-	if err := observer.New(source, reader, max(0, log.Marks().Min-1), checkpointBytes).CatchUp(ctx); err != nil {
+	if err := observer.New(source, reader, max(0, log.Marks().Min-1), resume.ReadBytes).CatchUp(ctx); err != nil {
 		return nil, 0, fmt.Errorf("read the session: %w", err)
 	}
 	list, left = reader.segments.List()

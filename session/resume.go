@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -23,7 +24,7 @@ const (
 // InspectWorkspace returns the state of a folder. It runs no program that the
 // folder names, and returns at the latest when ctx ends. With diff it also sets
 // DiffStat.
-type InspectWorkspace func(ctx context.Context, folder string, diff bool) Workspace
+type InspectWorkspace func(ctx context.Context, folder string, diff bool) resume.Workspace
 
 // wayAuto lets the hub choose how the agent gets the earlier context.
 const wayAuto = "auto"
@@ -40,7 +41,7 @@ type Offer struct {
 	Mismatch []string
 	// Drift lists the settings of the restarted agent that differ from the recorded
 	// ones. It is empty until the agent has started.
-	Drift []Drift
+	Drift []resume.Drift
 	// Lost are the unanswered permission requests.
 	Lost []event.PermissionRequest
 	// Prompt is the prompt that the agent would get.
@@ -67,7 +68,7 @@ type ResumeRequest struct {
 	// Prompt replaces the offered prompt if not empty.
 	Prompt string
 	// Drift is the choice about changed settings; empty while there are none.
-	Drift DriftChoice
+	Drift resume.DriftChoice
 	// Confirm lists the confirmed warnings: "stale", and the names in Mismatch.
 	Confirm []string
 	Actor   event.Actor
@@ -141,7 +142,7 @@ type resumeFacts struct {
 	staleAfter time.Duration
 	settings   ResumeSettings
 	remembers  bool // the agent has a session of its own to continue
-	drift      []Drift
+	drift      []resume.Drift
 	// agentChanged means that the agent's configured command differs from the last
 	// one that ran, or that there is none.
 	agentChanged bool
@@ -162,12 +163,12 @@ func (s *resumer) agentChanged() bool {
 	return !settings.configured(s.agentName) || ran != "" && ran != settings.agent(s.agentName).commandDigest()
 }
 
-func (f resumeFacts) inspect(ctx context.Context) Workspace {
+func (f resumeFacts) inspect(ctx context.Context) resume.Workspace {
 	if _, err := realDir(f.workspace); err != nil {
-		return Workspace{Missing: true, Unknown: "the folder " + reason(err)}
+		return resume.Workspace{Missing: true, Unknown: "the folder " + reason(err)}
 	}
 	if f.look == nil {
-		return Workspace{}
+		return resume.Workspace{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, workspaceBound)
 	defer cancel()

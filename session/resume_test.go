@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -22,8 +23,8 @@ import (
 // clean is a workspace with one changed file.
 func clean(o *session.Options, _ *store.Options) {
 	o.Queue.ContinueInterrupted = false
-	o.InspectWorkspace = func(context.Context, string, bool) session.Workspace {
-		return session.Workspace{Repository: true, Branch: "main", Commit: "4f1c2d", Changed: []string{" M notes.txt"}, More: 7, DiffStat: " notes.txt | 2 +-"}
+	o.InspectWorkspace = func(context.Context, string, bool) resume.Workspace {
+		return resume.Workspace{Repository: true, Branch: "main", Commit: "4f1c2d", Changed: []string{" M notes.txt"}, More: 7, DiffStat: " notes.txt | 2 +-"}
 	}
 }
 

@@ -9,39 +9,40 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/store"
 )
 
 func TestAWorkspaceThatIsNotAsItWasIsShownAndConfirmed(t *testing.T) {
-	was := session.Workspace{
+	was := resume.Workspace{
 		Folder: "1:2", Root: "r1", Remote: "https://example.invalid/a.git", Repository: true, Branch: "main", Commit: "c1",
 		Changed: []string{" M a.go"},
 	}
-	noGit := session.Workspace{Folder: "1:2"}
+	noGit := resume.Workspace{Folder: "1:2"}
 	for name, c := range map[string]struct {
-		was      session.Workspace
-		change   func(w *session.Workspace)
+		was      resume.Workspace
+		change   func(w *resume.Workspace)
 		mismatch []string
 		told     string
 	}{
-		"nothing":            {was, func(*session.Workspace) {}, nil, ""},
-		"half a patch":       {was, func(w *session.Workspace) { w.Changed = []string{" M a.go", " M b.go"} }, nil, "Changed since: M b.go"},
-		"a change is undone": {was, func(w *session.Workspace) { w.Changed = nil }, nil, "No longer changed: M a.go"},
-		"HEAD moved":         {was, func(w *session.Workspace) { w.Commit = "c2" }, nil, "HEAD was c1."},
-		"another branch":     {was, func(w *session.Workspace) { w.Branch = "fix" }, []string{"branch"}, "The branch was main."},
-		"another repository": {was, func(w *session.Workspace) { w.Root = "r2" }, []string{"repository"}, "It is another repository"},
-		"another clone":      {was, func(w *session.Workspace) { w.Folder = "1:3" }, nil, ""},
-		"no repository now":  {was, func(w *session.Workspace) { *w = noGit }, []string{"repository"}, "It is another repository"},
-		"another folder":     {noGit, func(w *session.Workspace) { w.Folder = "1:3" }, []string{"workspace"}, "It is another workspace"},
-		"many files":         {was, func(w *session.Workspace) { w.More = 9_999 }, nil, "1 files were changed, and 10000 are now."},
-		"git hangs":          {was, func(w *session.Workspace) { w.Unknown, w.Changed = "it took too long", nil }, nil, "Git could not tell: it took too long"},
+		"nothing":            {was, func(*resume.Workspace) {}, nil, ""},
+		"half a patch":       {was, func(w *resume.Workspace) { w.Changed = []string{" M a.go", " M b.go"} }, nil, "Changed since: M b.go"},
+		"a change is undone": {was, func(w *resume.Workspace) { w.Changed = nil }, nil, "No longer changed: M a.go"},
+		"HEAD moved":         {was, func(w *resume.Workspace) { w.Commit = "c2" }, nil, "HEAD was c1."},
+		"another branch":     {was, func(w *resume.Workspace) { w.Branch = "fix" }, []string{"branch"}, "The branch was main."},
+		"another repository": {was, func(w *resume.Workspace) { w.Root = "r2" }, []string{"repository"}, "It is another repository"},
+		"another clone":      {was, func(w *resume.Workspace) { w.Folder = "1:3" }, nil, ""},
+		"no repository now":  {was, func(w *resume.Workspace) { *w = noGit }, []string{"repository"}, "It is another repository"},
+		"another folder":     {noGit, func(w *resume.Workspace) { w.Folder = "1:3" }, []string{"workspace"}, "It is another workspace"},
+		"many files":         {was, func(w *resume.Workspace) { w.More = 9_999 }, nil, "1 files were changed, and 10000 are now."},
+		"git hangs":          {was, func(w *resume.Workspace) { w.Unknown, w.Changed = "it took too long", nil }, nil, "Git could not tell: it took too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var now atomic.Pointer[session.Workspace]
+			var now atomic.Pointer[resume.Workspace]
 			now.Store(&c.was)
 			h := newHub(t, func(o *session.Options, to *store.Options) {
 				clean(o, to)
-				o.InspectWorkspace = func(context.Context, string, bool) session.Workspace { return *now.Load() }
+				o.InspectWorkspace = func(context.Context, string, bool) resume.Workspace { return *now.Load() }
 			})
 			b, a := h.busy()
 			require.Eventually(t, func() bool { return len(payloads[event.WorkspaceSeen](t, b)) == 1 }, patience, patience/1000)
@@ -75,8 +76,8 @@ func TestTheWorkspaceIsSeenAgainAfterAToolThatChangedIt(t *testing.T) {
 	var looks atomic.Int32
 	h := newHub(t, func(o *session.Options, to *store.Options) {
 		clean(o, to)
-		o.InspectWorkspace = func(context.Context, string, bool) session.Workspace {
-			return session.Workspace{Folder: "1:2", Repository: true, Commit: "c", More: int(looks.Add(1))}
+		o.InspectWorkspace = func(context.Context, string, bool) resume.Workspace {
+			return resume.Workspace{Folder: "1:2", Repository: true, Commit: "c", More: int(looks.Add(1))}
 		}
 	})
 	b, a := h.busy()

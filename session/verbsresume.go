@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -24,7 +25,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	if open == nil {
 		return Offer{}, fmt.Errorf("%w: no interruption is open", state.ErrNotFound)
 	}
-	c, err := checkpointOf(ctx, b.log, *open)
+	c, err := resume.CheckpointOf(ctx, b.log, *open)
 	if err != nil {
 		return Offer{}, b.ReadError(err)
 	}
@@ -32,7 +33,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	age := time.Since(open.At)
 	offer := Offer{
 		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
-		Drift: facts.drift, Prompt: reconciliation(c, w), Ways: facts.ways(w.Missing),
+		Drift: facts.drift, Prompt: resume.Prompt(c, w), Ways: facts.ways(w.Missing),
 	}
 	if last := &offer.Ways[len(offer.Ways)-1]; last.Available {
 		estimate, err := b.estimateSegments(ctx, *open, facts.settings.segmentTokens())
@@ -44,7 +45,7 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
 	if !c.Given {
 		offer.attachments = c.Attachments
 	}
-	offer.Mismatch = mismatch(c.Seen, w)
+	offer.Mismatch = resume.Mismatch(c.Seen, w)
 	if facts.agentChanged {
 		offer.Mismatch = append(offer.Mismatch, "agent")
 	}
@@ -106,7 +107,7 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 		needs = append(needs, "stale")
 	}
 	needs = append(needs, offer.Mismatch...)
-	if allowMore(offer.Drift) {
+	if resume.AllowMore(offer.Drift) {
 		needs = append(needs, "drift")
 	}
 	if len(needs) > 0 {
@@ -114,7 +115,7 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 	}
 	r := ResumeRequest{InterruptionID: id, Actor: state.TheHub()}
 	if len(offer.Drift) > 0 {
-		r.Drift = DriftKeep // the drift does not allow more
+		r.Drift = resume.DriftKeep // the drift does not allow more
 	}
 	_, err = b.Resume(ctx, r)
 	return err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/gitstate"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/resume"
 )
 
 // changedFiles limits the changed files that are listed for a resumed agent.
@@ -31,8 +31,8 @@ func newWorkspaces(ctx context.Context, logger *slog.Logger) workspaces {
 }
 
 // inspect is a session.InspectWorkspace.
-func (w workspaces) inspect(ctx context.Context, folder string, diff bool) session.Workspace {
-	var state session.Workspace
+func (w workspaces) inspect(ctx context.Context, folder string, diff bool) resume.Workspace {
+	var state resume.Workspace
 	identify, cancel := context.WithTimeout(ctx, identityBound)
 	id, err := w.git.Identify(identify, folder)
 	cancel()

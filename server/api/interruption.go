@@ -7,6 +7,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/resume"
 )
 
 // interruptionRows are the routes of this file.
@@ -84,7 +85,7 @@ func resumeRoute(s *API, c *call) error {
 
 func ResumeOf(in wire.Resume, grant auth.Grant, sessionID string) session.ResumeRequest {
 	return session.ResumeRequest{
-		InterruptionID: in.InterruptionID, Way: in.Way, Prompt: in.Prompt, Drift: session.DriftChoice(in.Drift), Confirm: in.Confirm,
+		InterruptionID: in.InterruptionID, Way: in.Way, Prompt: in.Prompt, Drift: resume.DriftChoice(in.Drift), Confirm: in.Confirm,
 		Actor: grant.By(), MayManage: grant.May(auth.Manage, sessionID),
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package resume
 
 import (
 	"cmp"
@@ -9,34 +9,12 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// Workspace is the state of a session's folder.
-type Workspace struct {
-	// Missing says that the folder does not exist.
-	Missing bool
-	// Repository means that the folder is in a git repository. Branch and Commit
-	// may be empty.
-	Repository     bool
-	Branch, Commit string
-	// Folder is the folder's device and inode. Root is the repository's first
-	// commit and Remote its remote; both are empty if git does not report them.
-	Folder, Root, Remote string
-	// Changed lists changed files as `git status --porcelain` prints them, at most
-	// changedShown. More counts the others.
-	Changed []string
-	More    int
-	// DiffStat is the summary of `git diff --stat`.
-	DiffStat string
-	// Unknown says why git failed; empty if it did not.
-	Unknown string
-}
-
 const (
-	changedShown = 50
-	toolsShown   = 50
+	toolsShown = 50
 )
 
-// reconciliation returns the prompt with which an interrupted turn is resumed.
-func reconciliation(c checkpoint, w Workspace) string {
+// Prompt returns the prompt with which an interrupted turn is resumed.
+func Prompt(c Checkpoint, w Workspace) string {
 	if c.Reason == event.CutPaused && !c.Given {
 		return c.Prompt // the turn has not begun
 	}
@@ -108,7 +86,7 @@ func writeWorkspace(b *strings.Builder, w Workspace) {
 	b.WriteString("\n")
 }
 
-func writeStreaming(b *strings.Builder, c checkpoint) {
+func writeStreaming(b *strings.Builder, c Checkpoint) {
 	fmt.Fprintf(b, "You were writing an answer%s.", roundWords(c))
 	writeText(b, c)
 	writeFinished(b, c)
@@ -119,7 +97,7 @@ func writeStreaming(b *strings.Builder, c checkpoint) {
 	b.WriteString("\n")
 }
 
-func writeTools(b *strings.Builder, c checkpoint) {
+func writeTools(b *strings.Builder, c Checkpoint) {
 	fmt.Fprintf(b, "You were running tools%s.", roundWords(c))
 	writeText(b, c)
 	writeFinished(b, c)
@@ -127,7 +105,7 @@ func writeTools(b *strings.Builder, c checkpoint) {
 	b.WriteString("Compare the workspace with what these calls were to do. If the change is there, continue with the next step. If not, do it again.\n")
 }
 
-func writeDelegating(b *strings.Builder, c checkpoint) {
+func writeDelegating(b *strings.Builder, c Checkpoint) {
 	fmt.Fprintf(b, "A sub-agent was working%s.", roundWords(c))
 	writeText(b, c)
 	writeFinished(b, c)
@@ -135,14 +113,14 @@ func writeDelegating(b *strings.Builder, c checkpoint) {
 	b.WriteString("The sub-agent's work may be partly done. It is not continued by itself. Look at the workspace and decide whether to delegate what is left or to do it yourself.\n")
 }
 
-func roundWords(c checkpoint) string {
+func roundWords(c Checkpoint) string {
 	if c.Round == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (round %d of tool calls)", c.Round)
 }
 
-func writeText(b *strings.Builder, c checkpoint) {
+func writeText(b *strings.Builder, c Checkpoint) {
 	if c.TextLen == 0 {
 		b.WriteString(" Nothing was said yet.\n")
 		return
@@ -154,7 +132,7 @@ func writeText(b *strings.Builder, c checkpoint) {
 	fmt.Fprintf(b, " What you had said%s:\n---\n%s\n---\n", before, c.Text)
 }
 
-func writeFinished(b *strings.Builder, c checkpoint) {
+func writeFinished(b *strings.Builder, c Checkpoint) {
 	writeList(b, "Tool calls that finished:", c.Finished)
 }
 

@@ -1,4 +1,4 @@
-package session
+package resume
 
 import (
 	"context"
@@ -16,12 +16,12 @@ const (
 	// keeps, counted from the end.
 	checkpointTail = 4000
 	// checkpointBytes is how much of a log is read at once.
-	checkpointBytes = 1 << 20
+	ReadBytes = 1 << 20
 )
 
-// checkpoint is the state of a turn when it was interrupted. It is computed from
+// Checkpoint is the state of a turn when it was interrupted. It is computed from
 // the turn's events and never stored.
-type checkpoint struct {
+type Checkpoint struct {
 	Reason event.InterruptReason
 	Phase  event.TurnPhase
 	Prompt string
@@ -44,15 +44,16 @@ type checkpoint struct {
 	Seen *event.WorkspaceSeen
 }
 
-// checkpointOf reads the turn of an interruption from the log.
-func checkpointOf(ctx context.Context, log observer.Source, i state.Interruption) (checkpoint, error) {
+// CheckpointOf reads the turn of an interruption from the log. It returns when the turn
+// is read, or with the log's error.
+func CheckpointOf(ctx context.Context, log observer.Source, i state.Interruption) (Checkpoint, error) {
 	from := &turnReader{}
 	from.transcript.LastSeq = i.Checkpoint.FromSeq - 1
-	err := observer.New(observer.UpTo(log, i.Checkpoint.ToSeq), from, i.Checkpoint.FromSeq-1, checkpointBytes).CatchUp(ctx)
+	err := observer.New(observer.UpTo(log, i.Checkpoint.ToSeq), from, i.Checkpoint.FromSeq-1, ReadBytes).CatchUp(ctx)
 	if err != nil {
-		return checkpoint{}, fmt.Errorf("read the interrupted turn: %w", err)
+		return Checkpoint{}, fmt.Errorf("read the interrupted turn: %w", err)
 	}
-	c := checkpoint{Reason: i.Reason, Phase: i.Phase, Given: from.given, Seen: from.seen}
+	c := Checkpoint{Reason: i.Reason, Phase: i.Phase, Given: from.given, Seen: from.seen}
 	for _, turn := range from.transcript.Turns {
 		if turn.Number == i.Turn {
 			c.take(turn)
@@ -62,7 +63,7 @@ func checkpointOf(ctx context.Context, log observer.Source, i state.Interruption
 }
 
 // take computes the checkpoint from the transcript of the turn.
-func (c *checkpoint) take(turn *transcript.Turn) {
+func (c *Checkpoint) take(turn *transcript.Turn) {
 	if turn.Prompt != nil {
 		c.Prompt, c.Attachments = string(turn.Prompt.Text), turn.Prompt.Attachments
 	}

@@ -1,0 +1,114 @@
+package resume
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/abidehub/abide/session/state"
+)
+
+// Drift is a setting of a restarted agent that differs from the recorded one.
+type Drift struct {
+	// Field is agent, version, mode, model, mcp_servers, or options.ID.
+	Field             string
+	Recorded, Current string
+	// AllowsMore means that the agent may do more, or that the hub cannot tell.
+	AllowsMore bool
+}
+
+// DriftChoice is a person's choice about drift.
+type DriftChoice string
+
+const (
+	// DriftApply sets the recorded settings again.
+	DriftApply DriftChoice = "apply"
+	// DriftKeep accepts the agent's present settings.
+	DriftKeep DriftChoice = "keep"
+)
+
+// Differences lists the settings that differ in now from the recorded s. A setting that
+// is absent in now is not compared, because it cannot allow more.
+func Differences(s, now state.AgentSettings) []Drift {
+	var rows []Drift
+	differs := func(field, recorded, current string, allowsMore bool) {
+		if recorded != "" && current != "" && recorded != current {
+			rows = append(rows, Drift{field, recorded, current, allowsMore})
+		}
+	}
+	differs("agent", s.Name, now.Name, true)
+	differs("version", s.Version, now.Version, false)
+	differs("mode", s.Mode, now.Mode, modeAllowsMore(s.Mode, now.Mode))
+	for _, o := range s.Options {
+		i := slices.IndexFunc(now.Options, func(n state.AgentOption) bool { return n.ID == o.ID })
+		if i < 0 {
+			continue
+		}
+		recorded, current := o.Text(), now.Options[i].Text()
+		differs(o.Field(), recorded, current, allowsMore(o, current))
+	}
+	if s.MCPKnown && now.MCPKnown {
+		recorded, current := slices.Sorted(slices.Values(s.MCPServers)), slices.Sorted(slices.Values(now.MCPServers))
+		more := slices.ContainsFunc(current, func(name string) bool { return !slices.Contains(recorded, name) })
+		differs("mcp_servers", names(recorded), names(current), more)
+	}
+	return rows
+}
+
+func names(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
+
+// allowsMore reports whether another value of the option may let the agent do more.
+// Changing the model or its effort never does.
+func allowsMore(o state.AgentOption, current string) bool {
+	switch o.Category {
+	case "mode":
+		return modeAllowsMore(o.Text(), current)
+	case "model", "model_config", "thought_level":
+		return false
+	}
+	return true // its category does not say
+}
+
+// modeRanks orders the modes of known agents by what they allow without asking.
+var modeRanks = map[string]int{
+	"plan": 1, "read-only": 1, "readonly": 1, "architect": 1,
+	"ask": 2, "default": 2, "manual": 2,
+	"acceptedits": 3, "auto_edit": 3, "autoedit": 3, "build": 3, "code": 3,
+	"auto":              4,
+	"bypasspermissions": 5, "yolo": 5, "full-access": 5, "agent-full-access": 5,
+}
+
+// modeAllowsMore reports whether a mode may allow more than the recorded one. It is
+// true for an unknown mode.
+func modeAllowsMore(recorded, current string) bool {
+	was, known := modeRanks[strings.ToLower(recorded)]
+	is, also := modeRanks[strings.ToLower(current)]
+	return !known || !also || is > was
+}
+
+// AllowMore reports whether one of the differences may let the agent do more.
+func AllowMore(rows []Drift) bool {
+	return slices.ContainsFunc(rows, func(d Drift) bool { return d.AllowsMore })
+}
+
+// Describe lists the settings that differ, as text.
+func Describe(rows []Drift) string {
+	list := make([]string, 0, len(rows))
+	for _, d := range rows {
+		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), state.Cut(state.OneLine(d.Current), 200), state.Cut(state.OneLine(d.Recorded), 200)))
+	}
+	return strings.Join(list, ", ")
+}
+
+func fieldWords(field string) string {
+	if field == "mcp_servers" {
+		return "MCP servers"
+	}
+	return strings.TrimPrefix(field, "options.")
+}
+
+// Settable reports whether the hub can set this setting.
+func Settable(field string) bool {
+	return field != "agent" && field != "version" && field != "mcp_servers"
+}
