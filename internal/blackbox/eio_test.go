@@ -87,6 +87,9 @@ func TestFault16ADeviceErrorAnywhereHarmsNoMoreThanItHits(t *testing.T) {
 		c := h.screen(fmt.Sprintf("screen %d", asked), session, 0)
 		c.prompt(session.SessionID, "first", "/burst 50")
 		c.untilTurnEnds("first")
+		c.until("the agent's commands", func(events []event.Event, _ *wire.State) bool { // it sends them when it likes
+			return slices.ContainsFunc(events, func(e event.Event) bool { return e.Type == event.TypeCommands })
+		})
 		fault(t, d, h, c, session, unharmed)
 		d.fail(nil)
 	}
