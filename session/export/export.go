@@ -74,7 +74,10 @@ func Write(ctx context.Context, w io.Writer, s Session, format Format, redact Re
 	var err error
 	switch format {
 	case JSONL:
-		err = s.lines(ctx, out, redact)
+		var r *redactor
+		if r, err = s.redactor(ctx, redact); err == nil {
+			err = s.lines(ctx, out, r)
+		}
 	case Markdown:
 		err = s.markdown(ctx, out, redact)
 	case HTML:
@@ -90,21 +93,28 @@ func Write(ctx context.Context, w io.Writer, s Session, format Format, redact Re
 	return out.Flush()
 }
 
+// redactor returns one that has read the events.
+func (s Session) redactor(ctx context.Context, redact Redaction) (*redactor, error) {
+	r := newRedactor(s, redact)
+	if !r.any() {
+		return r, nil
+	}
+	return r, r.study(func(f func(event.Header) error) error { return s.read(ctx, f) })
+}
+
 // each hands every event to f, redacted.
 func (s Session) each(ctx context.Context, r *redactor, f func(event.Event) error) error {
-	runs := &runs{redactor: r, next: f}
-	err := s.read(ctx, func(g event.Header) error {
+	return s.read(ctx, func(g event.Header) error {
 		e, err := g.Event()
 		if err != nil {
 			return err
 		}
 		e.Data = slices.Clone(e.Data) // which outlives the batch
-		return runs.take(e)
+		if e, err = r.event(e); err != nil {
+			return err
+		}
+		return f(e)
 	})
-	if err != nil {
-		return err
-	}
-	return runs.flush()
 }
 
 // read hands every event to f as the log has it.
@@ -113,14 +123,14 @@ func (s Session) read(ctx context.Context, f func(event.Header) error) error {
 }
 
 // lines writes the events, one a line. Without a redaction they are as the log has them.
-func (s Session) lines(ctx context.Context, w io.Writer, redact Redaction) error {
-	if !redact.any() {
+func (s Session) lines(ctx context.Context, w io.Writer, r *redactor) error {
+	if !r.any() {
 		return s.read(ctx, func(g event.Header) error {
 			_, err := w.Write(append(slices.Clone(g.JSON), '\n'))
 			return err
 		})
 	}
-	return s.each(ctx, newRedactor(s, redact), func(e event.Event) error {
+	return s.each(ctx, r, func(e event.Event) error {
 		line, err := lineOf(e)
 		if err == nil {
 			_, err = w.Write(append(line, '\n'))
@@ -146,10 +156,13 @@ func (s Session) zip(ctx context.Context, w io.Writer, redact Redaction) error {
 	if err != nil {
 		return err
 	}
-	if err := s.lines(ctx, events, redact); err != nil {
+	r, err := s.redactor(ctx, redact)
+	if err != nil {
 		return err
 	}
-	r := newRedactor(s, redact)
+	if err := s.lines(ctx, events, r); err != nil {
+		return err
+	}
 	for _, f := range s.Files {
 		part, err := archive.Create(f.Name)
 		if err != nil {
@@ -215,9 +228,12 @@ const maxPlaces = 200
 
 // Preview lists the places that a redaction would remove, without the text itself.
 func Preview(ctx context.Context, s Session, redact Redaction) (Found, error) {
-	r := newRedactor(s, redact)
+	r, err := s.redactor(ctx, redact)
+	if err != nil {
+		return Found{}, fmt.Errorf("look through session %s: %w", s.SessionID, err)
+	}
 	r.found = Found{Places: []Place{}}
-	err := s.each(ctx, r, func(event.Event) error {
+	err = s.each(ctx, r, func(event.Event) error {
 		r.found.Events++
 		return nil
 	})

@@ -25,10 +25,13 @@ var playerStyle string
 // page writes one file that plays the session in a browser, from the disk and with no
 // network. Its policy allows the one script that is in it; the session is inert JSON.
 func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error {
-	r := newRedactor(s, redact)
+	r, err := s.redactor(ctx, redact)
+	if err != nil {
+		return err
+	}
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; script-src '" + hashOf(playerScript) + "'; style-src '" + hashOf(playerStyle) + "'"
 	title := html.EscapeString(oneLine(r.text(s.Name), s.SessionID))
-	_, err := fmt.Fprintf(w, `<!doctype html>
+	_, err = fmt.Fprintf(w, `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="%s">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">

@@ -2,8 +2,10 @@ package export
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,8 +70,20 @@ func secretShapes() []string {
 		`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`,  // JWT
 		`\b(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16,}`,                    // HTTP
 		`://[^/\s:@"']+:[^/\s@"']+@`,                                       // a password in an address
-		`(?i)\b[a-z0-9_-]*(?:password|passwd|secret|token|api[_-]?key|private[_-]?key|access[_-]?key)[a-z0-9_-]*["']?\s*[=:]\s*["']?[^\s"',;&]{8,}`,
+		`(?i)\b(?:proxy-)?authorization["']?\s*[=:]\s*["']?(?:[a-z]+ +)?[^\s"',;]{8,}`,
+		`(?i)\b(?:set-)?cookie["']?\s*:\s*[^\r\n"']{8,}`,
+		`(?i)(?:\b[a-z0-9_-]*|--?)(?:` + secretNames + `)[a-z0-9_-]*["']?(?:\s*[=:]\s*|\s+is\s+)["']?[^\s"',;&]{8,}`,
+		`(?i)\B--?(?:[a-z0-9]+-)*(?:` + secretNames + `) +["']?[^\s"'-][^\s"']{7,}`,
 	}
+}
+
+// secretNames are the names of secrets, in text, in JSON and of options.
+const secretNames = `password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|access[_-]?key|signing[_-]?key|account[_-]?key|[_-]pass|[_-]pwd`
+
+// secretName reports of a name in JSON whether its value is a secret. The id of a
+// credential is none.
+func secretName() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:--?)?(?:[a-z0-9]+[_-])*(?:` + secretNames + `|pass|pwd|authorization|cookie|set-cookie)$`)
 }
 
 // redactor removes the parts that a redaction names. It also counts it. One
@@ -77,6 +91,10 @@ func secretShapes() []string {
 type redactor struct {
 	Redaction
 	secrets, homes, pictures *regexp.Regexp
+	name                     *regexp.Regexp
+	known                    map[string]bool   // values of secrets, by which they are found elsewhere
+	again                    *strings.Replacer // of the known values; nil while they are learned
+	joined                   map[event.Seq]string
 	dirs                     *strings.Replacer
 	has                      []string // the directories that dirs replaces
 	found                    Found
@@ -85,7 +103,7 @@ type redactor struct {
 }
 
 func newRedactor(s Session, redact Redaction) *redactor {
-	r := &redactor{Redaction: redact}
+	r := &redactor{Redaction: redact, name: secretName(), known: map[string]bool{}}
 	r.secrets = regexp.MustCompile(strings.Join(secretShapes(), "|"))
 	r.homes = regexp.MustCompile(`(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[^/\\\s"'` + "`" + `:;,<>|)]+|/root\b`)
 	r.pictures = regexp.MustCompile(`data:image/[a-zA-Z0-9.+-]+;base64,[A-Za-z0-9+/=]+`)
@@ -113,6 +131,11 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 	d.UseNumber()
 	if err := d.Decode(&data); err != nil {
 		return e, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	if text, ok := r.joined[e.Seq]; ok {
+		if _, member, _ := chunkOf(e); member != "" {
+			data[member] = text
+		}
 	}
 	delete(data, "raw") // it repeats the other fields
 	r.secretsHere, r.pathsHere, r.imagesHere = 0, 0, 0
@@ -184,15 +207,33 @@ func (r *redactor) value(v any) any {
 		return r.text(v)
 	case []any:
 		for i := range v {
-			v[i] = r.value(v[i])
+			flag, named := "", false
+			if i > 0 {
+				flag, named = v[i-1].(string)
+			}
+			if named && strings.HasPrefix(flag, "-") && r.name.MatchString(flag) {
+				v[i] = r.secret(v[i])
+			} else {
+				v[i] = r.value(v[i])
+			}
 		}
 	case map[string]any:
 		if r.Images {
 			r.picture(v)
 		}
+		// A pair such as {"name":"DB_PASS","value":"…"}.
+		paired := false
+		for _, member := range []string{"name", "key"} {
+			name, ok := v[member].(string)
+			paired = paired || ok && r.name.MatchString(name)
+		}
 		out := make(map[string]any, len(v))
 		for name, inner := range v {
-			out[r.text(name)] = r.value(inner)
+			if r.name.MatchString(name) || paired && name == "value" {
+				out[r.text(name)] = r.secret(inner)
+			} else {
+				out[r.text(name)] = r.value(inner)
+			}
 		}
 		return out
 	}
@@ -216,9 +257,87 @@ func (r *redactor) picture(v map[string]any) {
 	}
 }
 
+// secret redacts the value of a name that says it is one.
+func (r *redactor) secret(v any) any {
+	text, ok := v.(string)
+	if !ok || !r.Secrets || text == "" || text == gone {
+		return r.value(v)
+	}
+	r.learn(text)
+	r.secretsHere++
+	return gone
+}
+
+const (
+	// leastKnown is the length from which the value of a secret is looked for elsewhere,
+	// and mostKnown limits how many are.
+	leastKnown = 8
+	mostKnown  = 2000
+)
+
+// learn remembers the value in a secret: behind its name, or in an address before the @.
+func (r *redactor) learn(found string) {
+	value := strings.TrimRight(found, `"'`)
+	if at := strings.LastIndexAny(strings.TrimRight(value, "@="), " =:\"'"); at >= 0 && at+1 < len(value) {
+		value = value[at+1:]
+	}
+	value = strings.TrimRight(value, "@")
+	if len(value) >= leastKnown && len(r.known) < mostKnown && value != gone {
+		r.known[value] = true
+	}
+}
+
+// useKnown makes the values that were learned be found wherever they are, in base64, too.
+func (r *redactor) useKnown() {
+	values := slices.SortedFunc(maps.Keys(r.known), func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, value := range values {
+		encoded := strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(value)), "=")
+		pairs = append(pairs, value, gone, encoded, gone)
+	}
+	r.again = strings.NewReplacer(pairs...)
+}
+
+// inner redacts a string that holds JSON, member by member.
+func (r *redactor) inner(s string) (string, bool) {
+	trimmed := strings.TrimSpace(s)
+	if !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") {
+		return s, false
+	}
+	d := json.NewDecoder(strings.NewReader(trimmed))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil || d.More() {
+		return s, false
+	}
+	before := r.secretsHere
+	v = r.value(v)
+	if r.secretsHere == before {
+		return s, false
+	}
+	out, err := json.Marshal(v)
+	return string(out), err == nil
+}
+
 func (r *redactor) text(s string) string {
 	if r.Secrets {
-		s = r.secrets.ReplaceAllStringFunc(s, func(string) string { r.secretsHere++; return gone })
+		if inner, ok := r.inner(s); ok {
+			s = inner
+		}
+		s = r.secrets.ReplaceAllStringFunc(s, func(found string) string {
+			if strings.HasSuffix(found, gone) {
+				return found
+			}
+			r.learn(found)
+			r.secretsHere++
+			return gone
+		})
+		if r.again != nil {
+			if without := r.again.Replace(s); without != s {
+				r.secretsHere++
+				s = without
+			}
+		}
 	}
 	if r.Images {
 		s = r.pictures.ReplaceAllStringFunc(s, func(string) string { r.imagesHere++; return gone })
@@ -255,20 +374,79 @@ func (r *redactor) file(data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// maxRun bounds the text of one run of chunks, in bytes.
+// maxRun bounds the text of one message that is joined, in bytes.
 const maxRun = 4 << 20
 
-// runs joins consecutive chunks of one text before a secret or a path is looked for:
-// an agent streams it in pieces. Where something was found, the first chunk of the run
-// has the whole text and the others have none, so that the numbers of the events stay.
-type runs struct {
-	redactor *redactor
-	next     func(event.Event) error
+// message is the text of one message in the pieces that an agent streams, other events
+// between them or not.
+type message struct {
+	seqs []event.Seq
+	text strings.Builder
+}
 
-	key   string
-	held  []event.Event
-	texts []string
-	bytes int
+// study reads everything before anything is written. It learns the values of secrets,
+// and then joins the pieces of each message in which there is something to redact: the
+// first piece has the whole text and the others have none, so that the numbers of the
+// events stay.
+func (r *redactor) study(read func(func(event.Header) error) error) error {
+	if err := r.join(read); err != nil {
+		return err
+	}
+	r.useKnown()
+	return r.join(read)
+}
+
+// join reads everything once.
+func (r *redactor) join(read func(func(event.Header) error) error) error {
+	learner := *r
+	learner.found, learner.joined = Found{}, nil
+	r.joined = map[event.Seq]string{}
+	open := map[string]*message{}
+	turn := 0
+	settle := func(m *message) {
+		whole := m.text.String()
+		if learner.text(whole) == whole || len(m.seqs) < 2 {
+			return
+		}
+		for i, seq := range m.seqs {
+			if r.joined[seq] = ""; i == 0 {
+				r.joined[seq] = whole
+			}
+		}
+	}
+	err := read(func(g event.Header) error {
+		e, err := g.Event()
+		if err != nil {
+			return err
+		}
+		if e.Turn != turn {
+			for _, m := range open {
+				settle(m)
+			}
+			clear(open)
+			turn = e.Turn
+		}
+		key, _, text := chunkOf(e)
+		if key == "" {
+			_, err := learner.event(e)
+			return err
+		}
+		m := open[key]
+		if m == nil || m.text.Len() > maxRun {
+			if m != nil {
+				settle(m)
+			}
+			m = &message{}
+			open[key] = m
+		}
+		m.seqs = append(m.seqs, e.Seq)
+		m.text.WriteString(text)
+		return nil
+	})
+	for _, m := range open {
+		settle(m)
+	}
+	return err
 }
 
 // chunkOf is the text that an event adds to, and the member that holds it.
@@ -286,69 +464,4 @@ func chunkOf(e event.Event) (key, member, text string) {
 		return fmt.Sprintf("%s %s", e.Type, p.TerminalID), "data", string(p.Data)
 	}
 	return "", "", ""
-}
-
-func (r *runs) take(e event.Event) error {
-	if !r.redactor.any() {
-		return r.next(e)
-	}
-	key, _, text := chunkOf(e)
-	if key == "" || key != r.key || r.bytes > maxRun {
-		if err := r.flush(); err != nil {
-			return err
-		}
-	}
-	if key == "" {
-		return r.emit(e)
-	}
-	r.key, r.bytes = key, r.bytes+len(text)
-	r.held, r.texts = append(r.held, e), append(r.texts, text)
-	return nil
-}
-
-// flush redacts the run that is held.
-func (r *runs) flush() error {
-	held, texts := r.held, r.texts
-	r.key, r.held, r.texts, r.bytes = "", nil, nil, 0
-	whole := strings.Join(texts, "")
-	if len(held) > 1 && r.redactor.text(whole) != whole {
-		for i := range held {
-			text := ""
-			if i == 0 {
-				text = whole
-			}
-			if err := withText(&held[i], text); err != nil {
-				return err
-			}
-		}
-	}
-	for _, e := range held {
-		if err := r.emit(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func withText(e *event.Event, text string) error {
-	_, member, _ := chunkOf(*e)
-	var data map[string]json.RawMessage
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		return err
-	}
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		return err
-	}
-	data[member] = encoded
-	e.Data, err = json.Marshal(data)
-	return err
-}
-
-func (r *runs) emit(e event.Event) error {
-	e, err := r.redactor.event(e)
-	if err != nil {
-		return err
-	}
-	return r.next(e)
 }

@@ -1,0 +1,90 @@
+package export_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+)
+
+// hidden is a value that has no form of its own.
+const hidden = "zq7Rk2Vn94Xw"
+
+// textForms are texts with a secret in them, which has the place of %s.
+func textForms() []string {
+	return []string{
+		"password=%s", "PASSWORD: %s", "passwd = %s", "DB_PASSWORD=%s", "DB_PASS=%s", "MYSQL_PWD=%s", "passphrase: %s", "ssh_passphrase=%s",
+		"secret=%s", "CLIENT_SECRET=%s", "token: %s", "GITHUB_TOKEN=%s", "access_token=%s", "api_key=%s", "api-key: %s", "APIKEY=%s",
+		"private_key=%s", "access-key=%s", "SIGNING_KEY=%s", "AccountKey=%s;EndpointSuffix=core", "Authorization: %s", "Authorization: token %s",
+		"Authorization: Bearer %s", "Proxy-Authorization: Basic %s", "Cookie: %s", "Set-Cookie: %s", "Cookie: a=1; sid=%s",
+		"https://user:%s@host/x", "postgres://app:%s@db:5432/x", "https://host/x?token=%s", "https://host/x?a=1&access_token=%s&b=2",
+		"https://host/x?api_key=%s", "mysql --password=%s", "mysql --password %s", "deploy --api-key %s now", "x --token=%s", `"password": "%s"`,
+		`{'secret': '%s'}`, "export TOKEN='%s'", `set SECRET="%s"`, "the password is %s",
+	}
+}
+
+// valueForms are values of a tool's input with a secret in them.
+func valueForms() map[string]any {
+	object := func(name string) any { return map[string]any{name: hidden} }
+	inner, _ := json.Marshal(map[string]any{"deep": object("api_key")})
+	return map[string]any{
+		"password": object("password"), "pass": object("pass"), "pwd": object("pwd"), "db_pass": object("db_pass"), "token": object("token"),
+		"authToken": object("auth_token"), "Authorization": object("Authorization"), "Cookie": object("Cookie"), "signing_key": object("signing_key"),
+		"deep":       map[string]any{"a": []any{map[string]any{"b": object("client_secret")}}},
+		"pair":       []any{map[string]any{"name": "DB_PASS", "value": hidden}},
+		"key pair":   map[string]any{"key": "api_key", "value": hidden},
+		"flag":       []any{"mysql", "--password", hidden, "-v"},
+		"short flag": []any{"tool", "--api-key", hidden},
+		"JSON text":  string(inner),
+		"list text":  `["--token","` + hidden + `"]`,
+		"argument":   "--password=" + hidden,
+		"header":     []any{"Authorization: token " + hidden},
+		"environment": map[string]any{"env": []any{
+			"SIGNING_KEY=" + hidden,
+		}},
+	}
+}
+
+func TestSixtyFormsOfASecretAreRemovedInEveryFormat(t *testing.T) {
+	require.GreaterOrEqual(t, len(textForms())+len(valueForms()), 60)
+	gone := func(name string, s export.Session) {
+		t.Helper()
+		for _, format := range export.Formats() {
+			file := bytesOf(t, format, write(t, s, format, "secrets"))
+			for _, part := range []string{hidden, hidden[:7], hidden[5:], strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(hidden)), "=")} {
+				require.NotContains(t, file, part, "%s as %s", name, format)
+			}
+		}
+	}
+	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
+	tool := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "run"}}
+	say := func(text string) event.Payload { return event.AgentMessage{MessageID: "m", Text: event.Text(text)} }
+	for _, form := range textForms() {
+		text := "Use " + fmt.Sprintf(form, hidden) + " here."
+		cut := strings.Index(text, hidden) + 6
+		gone(form, sessionOf(t, prompt, say(text)))
+		gone(form+", by chunk", sessionOf(t, prompt, say(text[:cut]), say(text[cut:])))
+		gone(form+", by another event", sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])))
+	}
+	for name, value := range valueForms() {
+		raw, err := json.Marshal(value)
+		require.NoError(t, err)
+		call := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "run", RawInput: raw}}
+		encoded := base64.StdEncoding.EncodeToString([]byte(hidden))
+		gone(name, sessionOf(t, prompt, say("it was "+hidden+" or "+encoded), call, say(" then "+hidden)))
+		gone(name+", elsewhere by another event", sessionOf(t, prompt, say("it was "+hidden[:6]), call, say(hidden[6:])))
+	}
+}
+
+func TestWhatIsNoSecretStays(t *testing.T) {
+	for _, text := range []string{"the token count is 12", "by_id 9f3a11c07b2d4e55", "a password manager", "key = value", "tokens: 1200", "https://host:8080/x@y"} {
+		out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text), Actor: "ann", ByID: "9f3a11c07b2d4e55"}), export.JSONL, "secrets")
+		require.NotContains(t, out, "[redacted]", text)
+	}
+}
