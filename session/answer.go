@@ -189,10 +189,10 @@ func (q *questions) recordWithdrawal(p event.PermissionOutcome) error {
 	return err
 }
 
-// policy returns the recorded policy, or that of the hub for a session of before
-// policies were recorded.
+// policy returns the session's own policy, or the configured one for a session that
+// follows the configuration. Logs of before policies were recorded follow it too.
 func (q *questions) policy() event.Policy {
-	if p := q.fold.Policy; p != nil {
+	if p := q.fold.Policy; p != nil && !p.Configured {
 		return *p
 	}
 	return q.hub.settings().Permissions.policy()

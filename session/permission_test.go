@@ -284,10 +284,11 @@ func TestEachSessionHasThePolicyItBeganWith(t *testing.T) {
 	denied, byDenied := begin(&deny)
 	waits, byWaits := begin(&wait)
 	usual, byUsual := begin(nil)
-	require.Equal(t, []event.Policy{deny, wait, wait}, []event.Policy{*denied.State().Policy, *waits.State().Policy, *usual.State().Policy})
-	require.Equal(t, &wait, payloads[event.SessionStart](t, usual)[0].Policy)
+	configured := event.Policy{Unattended: event.UnattendedWait, Configured: true}
+	require.Equal(t, []event.Policy{deny, wait, configured}, []event.Policy{*denied.State().Policy, *waits.State().Policy, *usual.State().Policy})
+	require.Equal(t, &configured, payloads[event.SessionStart](t, usual)[0].Policy)
 
-	// The configuration is that of sessions that begin later.
+	// A session that was given none follows the configuration.
 	require.NoError(t, h.manager.Configure(session.Settings{
 		Agents: h.manager.Agents(), DefaultWorkspace: h.workspace, Permissions: session.PermissionSettings{DenyUnattended: true},
 	}))
@@ -298,8 +299,8 @@ func TestEachSessionHasThePolicyItBeganWith(t *testing.T) {
 	later, byLater := begin(nil)
 	ask(later, byLater, "q1")
 	require.Equal(t, "no", receive(t, byLater.answers, "the request waits").OptionID)
+	require.Equal(t, "no", receive(t, byUsual.answers, "the request waits").OptionID)
 	require.Empty(t, byWaits.answers)
-	require.Empty(t, byUsual.answers)
 
 	// It holds after a kill, with and without what is computed from the log.
 	for name, gone := range map[string]string{"killed": "", "without metadata": "metadata.json"} {

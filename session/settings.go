@@ -78,10 +78,10 @@ type PermissionSettings struct {
 	WaitLimit time.Duration
 }
 
-// policy returns the settings as a session records them. A limit below a
-// millisecond is one.
+// policy returns the settings as a session that follows them records them. A limit
+// below a millisecond is one.
 func (s PermissionSettings) policy() event.Policy {
-	p := event.Policy{Unattended: event.UnattendedWait}
+	p := event.Policy{Unattended: event.UnattendedWait, Configured: true}
 	if s.DenyUnattended {
 		p.Unattended = event.UnattendedDeny
 	}

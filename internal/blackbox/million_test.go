@@ -65,7 +65,7 @@ func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
 func writeLongSession(t *testing.T, data string, events int) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "longsession")
-	buildProgram(t, program, "../longsession")
+	buildProgram(t, program, "../tools/longsession")
 	cmd := exec.Command(program, "--data", data, "--events", strconv.Itoa(events), "--workspace", t.TempDir())
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

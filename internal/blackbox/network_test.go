@@ -29,7 +29,7 @@ type network struct {
 func newNetwork(t *testing.T) *network {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "faultproxy")
-	buildProgram(t, program, "../faultproxy")
+	buildProgram(t, program, "../tools/faultproxy")
 	cmd := exec.Command(program)
 	cmd.Stderr = os.Stderr
 	commands, err := cmd.StdinPipe()

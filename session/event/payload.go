@@ -69,6 +69,9 @@ type Policy struct {
 	// WaitLimitMS is how long such a request waits before it is rejected, in
 	// milliseconds; 0 means forever.
 	WaitLimitMS int64 `json:"wait_limit_ms,omitempty"`
+	// Configured means that the session follows the hub's configuration: the values
+	// are those of its start, and those of now decide.
+	Configured bool `json:"configured,omitempty"`
 }
 
 // SessionEnd means that the work of a session is done. A later prompt makes the

@@ -23,6 +23,7 @@ export type Unattended = 'wait' | 'deny'
 export interface Policy {
   unattended: Unattended
   wait_limit_ms?: number
+  configured?: boolean
 }
 
 export interface SessionStartData {
