@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 
@@ -18,6 +19,10 @@ func TestAHubOutlivesTheReaderOfItsOutput(t *testing.T) {
 	require.NoError(t, err)
 	hub := s.command("serve", "--open=false", "--addr", "127.0.0.1:0")
 	hub.Stdout, hub.Stderr = in, in
+	// Under nohup a program's children ignore SIGHUP, too, unless it catches it.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	require.NoError(t, hub.Start())
 	s.hub = hub
 	in.Close()
