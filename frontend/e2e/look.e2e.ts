@@ -42,6 +42,7 @@ for (const size of [phone, desktop])
 test('the options of a choice in Settings are side by side in one control, on a phone too', async () => {
   const screen = await at.device.open('/settings', phone)
   const groups = screen.page.getByRole('group').filter({ has: screen.page.getByRole('radio') })
+  await groups.nth(1).waitFor() // the screen is a part of its own
   expect(await groups.count()).toBe(2)
   for (const group of await groups.all()) {
     const boxes = await group.locator('label').evaluateAll((labels) =>
