@@ -209,7 +209,7 @@ func calls(ctx context.Context, t *testing.T, g *gitstate.Git, work string) map[
 	return said
 }
 
-// Nothing runs of what this git knows. What a later one may run is shown in the
+// No program that this git could run is run. What a later git may run is shown in the
 // environment, arguments and configuration of each call: they are the hub's own.
 func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 	require.GreaterOrEqual(t, len(hostile()), 40)

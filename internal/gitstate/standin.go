@@ -101,7 +101,7 @@ func (g *Git) listed(ctx context.Context, r *Repository, dir, name string) (map[
 
 // taken are the settings that a stand-in takes from the repository's configuration: how
 // its objects and names are read. Each has the values that it may have; without any it
-// is true or false. None can name a program or a file.
+// is true or false. No value can name a program or a file.
 func taken() map[string][]string {
 	return map[string][]string{
 		"core.repositoryformatversion": {"0", "1"},

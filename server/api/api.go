@@ -38,7 +38,7 @@ type Live interface {
 	Draining() bool
 }
 
-// Parts are the parts of an API. None may be nil but Folders.
+// Parts are the parts of an API. Only Folders may be nil.
 type Parts struct {
 	Manager  *session.Manager
 	Registry *auth.Registry

@@ -24,7 +24,7 @@ func auditRows() section {
 			{
 				"GET", "/api/audit", auth.Credential, auth.Manage, false, auditRoute,
 				doc{
-					summary: "What was granted, answered, deleted and refused, oldest first, at most 1000 records. The oldest records may have been removed.",
+					summary: "Grants, answers, deletions and refusals, oldest first, at most 1000 records. The oldest records may have been removed.",
 					query:   []param{{"after", "the seq of the last record that is known; 0 is from the start", int64(0)}},
 					out:     wire.AuditPage{}, status: 200,
 				},
