@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -96,7 +95,7 @@ func TestHealthCountsWhatBecameOfTurnsThatWereCutOff(t *testing.T) {
 		h.api("GET", path+"/interruption", nil).decode(t, &offer)
 		settle(path, offer.InterruptionID)
 		h.await(s, 0, event.TypeInterruptionSettled)
-		var health struct{ Interruptions session.ResumeCounts }
+		var health struct{ Interruptions wire.ResumeCounts }
 		require.NoError(t, jsonUnmarshal(h.api("GET", "/api/health", nil).body, &health))
 		counts := health.Interruptions
 		require.Equal(t, map[event.TurnPhase]int{event.PhaseStreaming: n + 1}, counts.Interrupted)

@@ -27,36 +27,11 @@ func (a *agentSlot) drift() []resume.Drift {
 	})
 }
 
-// driftDecision is a person's decision about drift in a resume.
-type driftDecision struct {
-	choice    resume.DriftChoice
-	by        event.Actor
-	mayManage bool
-}
-
-// mayDecide checks a decision about known drift.
-func (d driftDecision) mayDecide(rows []resume.Drift) error {
-	switch d.choice {
-	case "", resume.DriftApply, resume.DriftKeep:
-	default:
-		return fmt.Errorf("%w: drift is apply or keep", state.ErrInvalid)
-	}
-	switch {
-	case len(rows) == 0:
-		return nil
-	case d.choice == "":
-		return &NeedsConfirmation{Needs: []string{"drift"}}
-	case resume.AllowMore(rows) && !d.mayManage:
-		return fmt.Errorf("%w: the agent's settings allow more than the recorded ones; deciding that takes access to manage the session", state.ErrForbidden)
-	}
-	return nil
-}
-
 // settingsRun is the part of the open turn about changed settings.
 type settingsRun struct {
 	// drift is a person's decision. applying means that the recorded settings are
 	// being set.
-	drift    driftDecision
+	drift    resume.Decision
 	applying bool
 	// kept are the changed settings that a note has already reported as kept.
 	kept []resume.Drift
@@ -83,13 +58,13 @@ func (g *settingsGuard) admits() bool {
 		return true
 	case t.applying:
 		return false
-	case t.drift.choice == "" && !resume.AllowMore(rows):
+	case t.drift.Choice == "" && !resume.AllowMore(rows):
 		return g.keep(rows, state.TheHub())
-	case t.drift.mayDecide(rows) != nil:
+	case t.drift.Covers(rows) != nil:
 		g.pause("The agent came back with other settings: " + resume.Describe(rows) + ". It is given nothing until a person decides.")
 		return false
-	case t.drift.choice == resume.DriftKeep:
-		return g.keep(rows, t.drift.by)
+	case t.drift.Choice == resume.DriftKeep:
+		return g.keep(rows, t.drift.By)
 	}
 	g.apply()
 	return false
@@ -116,7 +91,7 @@ func (g *settingsGuard) pause(why string) {
 
 // apply sets the recorded mode and options again.
 func (g *settingsGuard) apply() {
-	before, now, proc, promptID, by := *g.fold.Before, g.fold.Settings(), g.agent.proc, g.fold.PromptID, g.turn.drift.by
+	before, now, proc, promptID, by := *g.fold.Before, g.fold.Settings(), g.agent.proc, g.fold.PromptID, g.turn.drift.By
 	g.turn.applying = true
 	bound := g.hub.settings().Limits.AgentStart
 	g.helpers.run(func() {
@@ -163,7 +138,7 @@ func (g *settingsGuard) applied(err error) {
 		g.pause(why + ". The agent is given nothing until a person decides.")
 		return
 	}
-	g.turn.drift.choice = resume.DriftKeep // for the settings that cannot be set
+	g.turn.drift.Choice = resume.DriftKeep // for the settings that cannot be set
 	g.dirty = true
 }
 

@@ -91,7 +91,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 
 			r := session.ResumeRequest{InterruptionID: paused.ID, Actor: person("ann")}
 			_, err = b.Resume(ctxOf(t), r)
-			var needs *session.NeedsConfirmation
+			var needs *resume.NeedsConfirmation
 			require.ErrorAs(t, err, &needs)
 			require.Equal(t, []string{"drift"}, needs.Needs)
 			r.Drift = choice

@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
 )
 
@@ -25,7 +26,7 @@ type hub struct {
 	mayRule  func(by event.Actor, sessionID string) bool
 	reads    *list.ReadMarks
 	inspect  InspectWorkspace
-	numbers  *resumeNumbers
+	counter  *resume.Counter
 	uploads  *uploadDays
 	// touched reports that a session's line in the list changed.
 	touched func(id string)

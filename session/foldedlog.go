@@ -99,7 +99,7 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 			l.notable.add(first + event.Seq(i))
 		}
 	}
-	l.countCut(list, before)
+	l.hub.counter.Written(list, before)
 	if l.fold.Changed {
 		l.fold.Changed = false
 		l.dirty = true

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
@@ -128,7 +127,7 @@ func NewManager(o Options) (*Manager, error) {
 		searching: make(chan struct{}, maxSearches()), searchPatience: o.SearchPatience,
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, numbers: newResumeNumbers(),
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, counter: resume.NewCounter(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger,
 	}
@@ -331,18 +330,4 @@ func (m *Manager) Close(ctx context.Context) error {
 }
 
 // ResumeCounts counts interrupted turns since the hub started.
-func (m *Manager) ResumeCounts() ResumeCounts {
-	n := m.hub.numbers
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	counts := n.counts
-	counts.Interrupted = maps.Clone(counts.Interrupted)
-	counts.Resumed = map[event.TurnPhase]map[event.ResumeWay]int{}
-	for phase, ways := range n.counts.Resumed {
-		counts.Resumed[phase] = maps.Clone(ways)
-	}
-	if len(n.waits) > 0 {
-		counts.MedianMS = slices.Sorted(slices.Values(n.waits))[len(n.waits)/2].Milliseconds()
-	}
-	return counts
-}
+func (m *Manager) ResumeCounts() resume.Counts { return m.hub.counter.Counts() }

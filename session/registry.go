@@ -197,7 +197,7 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
 		return openError(b.id, err)
 	}
 	if r.cutNow != nil {
-		m.hub.numbers.cutOff(*r.cutNow)
+		m.hub.counter.CutOff(*r.cutNow)
 	}
 	b.shown.notable.restart(f.Seq)
 	meta := b.log.Metadata()

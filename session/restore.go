@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
@@ -26,8 +24,6 @@ const (
 	// takenAfter is how long a segment stays with an agent that fails if it is
 	// interrupted at once.
 	takenAfter = time.Second
-	// preambleTokens is the approximate size of the preamble.
-	preambleTokens = 60
 )
 
 // Restore is the progress of telling an agent the session.
@@ -59,8 +55,7 @@ const (
 type restore struct {
 	step        restoreStep
 	mayFallBack bool // auto: use this way if the agent cannot resume its session
-	list        []transcript.Segment
-	left        int // segments of the oldest text that are omitted
+	segments    resume.Segments
 	tokens      int // of all segments
 	told        int // of the sent ones
 	next        int
@@ -84,15 +79,9 @@ func (r *restore) state() *Restore {
 		return nil
 	}
 	return &Restore{
-		Way: event.WaySegmented, Done: r.next, Total: len(r.list), Tokens: r.tokens,
+		Way: event.WaySegmented, Done: r.next, Total: len(r.segments.List), Tokens: r.tokens,
 		Percent: r.told * 100 / max(1, r.tokens),
 	}
-}
-
-// preamble precedes each segment.
-func preamble(n, of int) string {
-	return fmt.Sprintf("[SESSION_RESTORE %d/%d]\nThis is part %d of %d of the record of your earlier session. Take it as your own past. "+
-		"No answer is wanted: do not reply, do not act on it, do not call tools.\n\n", n, of, n, of)
 }
 
 // restorer performs a restore.
@@ -119,7 +108,7 @@ func (s *restorer) restored(now time.Time) bool {
 	case restoreTelling:
 		if r.open != "" {
 			s.watchSegment(now)
-		} else if r.next < len(r.list) {
+		} else if r.next < len(r.segments.List) {
 			s.tellSegment(now)
 		} else {
 			return s.finish()
@@ -135,7 +124,7 @@ func (s *restorer) read() {
 	s.turn.restore.step = restoreReading
 	promptID, proc, to, limit := s.fold.PromptID, s.agent.proc, s.fold.PromptSeq-1, s.resumeSettings().segmentTokens()
 	s.helpers.run(func() {
-		list, left, err := readSegments(context.Background(), s.log, to, limit)
+		segments, err := resume.SegmentsOf(context.Background(), s.log, s.log.Marks().Min, to, limit)
 		s.helpers.post(func() {
 			r := &s.turn.restore
 			if s.fold.PromptID != promptID || s.agent.proc != proc || r.step != restoreReading || !s.fold.Open {
@@ -145,11 +134,11 @@ func (s *restorer) read() {
 				s.fail("the session could not be read: "+err.Error(), nil)
 				return
 			}
-			r.step, r.list, r.left, r.tokens = restoreTelling, list, left, tokensOf(list)
+			r.step, r.segments, r.tokens = restoreTelling, segments, segments.Tokens()
 			s.dirty = true
-			text := fmt.Sprintf("The agent began a new session. It gets this one in %s, about %d tokens, and then the prompt.", segmentWords(len(list)), r.tokens)
-			if left > 0 {
-				text += fmt.Sprintf(" The oldest part, of %s, is left out.", segmentWords(left))
+			text := fmt.Sprintf("The agent began a new session. It gets this one in %s, about %d tokens, and then the prompt.", resume.CountSegments(len(segments.List)), r.tokens)
+			if left := segments.Omitted; left > 0 {
+				text += fmt.Sprintf(" The oldest part, of %s, is left out.", resume.CountSegments(left))
 			}
 			_, _ = s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)})...) // if the log is blocked, the note is omitted
 		})
@@ -159,14 +148,13 @@ func (s *restorer) read() {
 // tellSegment sends the next segment to the agent and cancels it.
 func (s *restorer) tellSegment(now time.Time) {
 	r := &s.turn.restore
-	segment, n := r.list[r.next], r.next+1
-	text := preamble(n, len(r.list)) + segment.Text
-	raw, err := json.Marshal(map[string]any{"segment": n, "of": len(r.list), "tokens": segment.Tokens + preambleTokens, "text": text})
+	text, n := r.segments.Text(r.next), r.next+1
+	raw, err := json.Marshal(map[string]any{"segment": n, "of": len(r.segments.List), "tokens": r.segments.TokensOf(r.next), "text": text})
 	if err != nil {
 		s.fail(err.Error(), nil)
 		return
 	}
-	said := fmt.Sprintf("Segment %d of %d was sent.", n, len(r.list))
+	said := fmt.Sprintf("Segment %d of %d was sent.", n, len(r.segments.List))
 	if _, err := s.write(s.entries(event.Note{Method: transcript.NoteSegment, Text: event.Text(said), Raw: raw})...); err != nil {
 		return // the log is blocked or frozen; proceed tries again
 	}
@@ -231,7 +219,7 @@ func (s *restorer) segmentEnded(p event.TurnEnd) error {
 		return nil
 	}
 	if len(r.answer) > 0 {
-		raw, err := json.Marshal(map[string]any{"segment": r.next + 1, "of": len(r.list), "answer": strings.ToValidUTF8(string(r.answer), "")})
+		raw, err := json.Marshal(map[string]any{"segment": r.next + 1, "of": len(r.segments.List), "answer": strings.ToValidUTF8(string(r.answer), "")})
 		if err != nil {
 			return err
 		}
@@ -243,7 +231,7 @@ func (s *restorer) segmentEnded(p event.TurnEnd) error {
 	if counted := contextOf(p.Usage); counted > 0 {
 		r.counted = counted
 	}
-	r.told += r.list[r.next].Tokens + preambleTokens
+	r.told += r.segments.TokensOf(r.next)
 	r.next++
 	r.open, r.answer, s.dirty = "", nil, true
 	return nil
@@ -253,17 +241,17 @@ func (s *restorer) segmentEnded(p event.TurnEnd) error {
 func (s *restorer) finish() bool {
 	r := &s.turn.restore
 	counted := r.counted
-	text := fmt.Sprintf("The agent got the session in %s: about %d tokens by estimate", segmentWords(len(r.list)), r.tokens)
+	text := fmt.Sprintf("The agent got the session in %s: about %d tokens by estimate", resume.CountSegments(len(r.segments.List)), r.tokens)
 	if counted > 0 {
 		text += fmt.Sprintf(", %d by its own count.", counted)
 	} else {
 		text += ". It does not say how many it counts."
 	}
-	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.list)), "tokens": int64(r.tokens), "counted": counted}) // numbers never fail
+	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.segments.List)), "tokens": int64(r.tokens), "counted": counted}) // numbers never fail
 	if _, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
 		return false
 	}
-	r.step, r.list, s.dirty = restoreTold, nil, true
+	r.step, r.segments, s.dirty = restoreTold, resume.Segments{}, true
 	return true
 }
 
@@ -273,7 +261,7 @@ func (s *restorer) cancel() error {
 	r := &s.turn.restore
 	s.turn.cut = event.CutPaused
 	by := s.turn.stoppedBy
-	text := fmt.Sprintf("%s ended telling the agent the session, after %d of %s.", by.Name, r.next, segmentWords(len(r.list)))
+	text := fmt.Sprintf("%s ended telling the agent the session, after %d of %s.", by.Name, r.next, resume.CountSegments(len(r.segments.List)))
 	note := event.Note{Method: noteRestore, Text: event.Text(text), By: by.Name, ByID: by.ID}
 	return s.ends.end(s.entries(note), event.StopInterrupted, nil)
 }
@@ -285,7 +273,7 @@ func (s *restorer) fail(why string, failure *event.Failure) {
 	if failure != nil {
 		s.turn.cut = event.CutProviderError
 	}
-	text := fmt.Sprintf("Sending the session to the agent ended after %d of %s: %s.", r.next, segmentWords(len(r.list)), strings.TrimSuffix(why, "."))
+	text := fmt.Sprintf("Sending the session to the agent ended after %d of %s: %s.", r.next, resume.CountSegments(len(r.segments.List)), strings.TrimSuffix(why, "."))
 	s.ends.endOrLater(s.entries(event.Note{Method: noteRestore, Text: event.Text(text)}), event.StopInterrupted, nil)
 }
 
@@ -333,46 +321,6 @@ func contextOf(usage json.RawMessage) int64 {
 	}
 	_ = json.Unmarshal(usage, &u) // an unknown form counts as none
 	return u.Input + u.Read + u.Write + u.Output
-}
-
-func segmentWords(n int) string {
-	if n == 1 {
-		return "1 segment"
-	}
-	return fmt.Sprintf("%d segments", n)
-}
-
-func tokensOf(list []transcript.Segment) (tokens int) {
-	for _, s := range list {
-		tokens += s.Tokens + preambleTokens
-	}
-	return tokens
-}
-
-// readSegments splits a log, up to an event, into segments.
-func readSegments(ctx context.Context, log journal.Log, to event.Seq, limit int) (list []transcript.Segment, left int, err error) {
-	reader := &segmentReader{transcript.NewSegments(limit)}
-	source := observer.UpTo(log, to)
-	if err := observer.New(source, reader, max(0, log.Marks().Min-1), resume.ReadBytes).CatchUp(ctx); err != nil {
-		return nil, 0, fmt.Errorf("read the session: %w", err)
-	}
-	list, left = reader.segments.List()
-	return list, left, nil
-}
-
-// segmentReader splits events into segments.
-type segmentReader struct{ segments *transcript.Segments }
-
-// Deliver implements observer.Sink.
-func (r *segmentReader) Deliver(_ context.Context, b event.Batch) error {
-	events, err := b.Events()
-	if err != nil {
-		return err
-	}
-	for _, e := range events {
-		r.segments.Apply(e)
-	}
-	return nil
 }
 
 // segmentEstimate is the estimated size of a segmented restore of one interruption.

@@ -102,7 +102,7 @@ func TestAResumeWinsOnceAndTheAgentGetsOnePrompt(t *testing.T) {
 	won := 0
 	var winner string
 	for i, err := range outcomes {
-		var settled *session.AlreadySettled
+		var settled *resume.AlreadySettled
 		if err == nil {
 			won++
 			winner = []string{"ann", "bob"}[i%2]
@@ -112,7 +112,7 @@ func TestAResumeWinsOnceAndTheAgentGetsOnePrompt(t *testing.T) {
 	}
 	require.Equal(t, 1, won)
 	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("late")})
-	var settled *session.AlreadySettled
+	var settled *resume.AlreadySettled
 	require.ErrorAs(t, err, &settled)
 	require.Equal(t, winner, settled.Winner.By)
 
@@ -139,7 +139,7 @@ func TestAResumeIsNotRepeatedAfterAKill(t *testing.T) {
 	require.NotEqual(t, id, again.ID)
 	require.Equal(t, resumed.PromptID, again.PromptID)
 	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("bob")})
-	var settled *session.AlreadySettled
+	var settled *resume.AlreadySettled
 	require.ErrorAs(t, err, &settled)
 	require.Equal(t, "ann", settled.Winner.By)
 	require.Empty(t, after.agents.started)
@@ -171,7 +171,7 @@ func TestAnOldInterruptionIsResumedOnlyWhenItsAgeIsConfirmed(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, offer.Stale)
 		_, err = b.Resume(t.Context(), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
-		var needs *session.NeedsConfirmation
+		var needs *resume.NeedsConfirmation
 		require.ErrorAs(t, err, &needs)
 		require.Equal(t, []string{"stale"}, needs.Needs)
 		_, err = b.Resume(t.Context(), session.ResumeRequest{InterruptionID: id, Confirm: needs.Needs, Actor: person("ann")})
@@ -214,7 +214,7 @@ func TestAnAgentWithAnotherCommandThanThenIsShownAndConfirmed(t *testing.T) {
 	after.agents.resumable = true
 	b = after.session(b.ID())
 	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("ann")})
-	var needs *session.NeedsConfirmation
+	var needs *resume.NeedsConfirmation
 	require.ErrorAs(t, err, &needs)
 	require.Equal(t, []string{"agent"}, needs.Needs)
 	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Confirm: needs.Needs, Actor: person("ann")})

@@ -61,7 +61,7 @@ func TestAWorkspaceThatIsNotAsItWasIsShownAndConfirmed(t *testing.T) {
 			r := session.ResumeRequest{InterruptionID: id, Actor: person("ann")}
 			if len(c.mismatch) > 0 {
 				_, err = b.Resume(ctxOf(t), r)
-				var needs *session.NeedsConfirmation
+				var needs *resume.NeedsConfirmation
 				require.ErrorAs(t, err, &needs)
 				require.Equal(t, c.mismatch, needs.Needs)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
@@ -16,56 +15,43 @@ import (
 // Interruption returns the offer about the open interruption. It reads the turn
 // from the log and inspects the workspace. It is ErrNotFound if no interruption is
 // open.
-func (b *BackgroundSession) Interruption(ctx context.Context) (Offer, error) {
+func (b *BackgroundSession) Interruption(ctx context.Context) (resume.Offer, error) {
 	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), nil })
 	if err != nil {
-		return Offer{}, err
+		return resume.Offer{}, err
 	}
-	open := facts.open
-	if open == nil {
-		return Offer{}, fmt.Errorf("%w: no interruption is open", state.ErrNotFound)
+	if !facts.open {
+		return resume.Offer{}, fmt.Errorf("%w: no interruption is open", state.ErrNotFound)
 	}
-	c, err := resume.CheckpointOf(ctx, b.log, *open)
+	c, err := resume.CheckpointOf(ctx, b.log, facts.Open)
 	if err != nil {
-		return Offer{}, b.ReadError(err)
+		return resume.Offer{}, b.ReadError(err)
 	}
-	w := facts.inspect(ctx)
-	age := time.Since(open.At)
-	offer := Offer{
-		Interruption: *open, Age: age, Stale: age > facts.staleAfter, Lost: c.Lost,
-		Drift: facts.drift, Prompt: resume.Prompt(c, w), Ways: facts.ways(w.Missing),
-	}
+	offer := facts.Offer(c, facts.inspect(ctx))
 	if last := &offer.Ways[len(offer.Ways)-1]; last.Available {
-		estimate, err := b.estimateSegments(ctx, *open, facts.settings.segmentTokens())
+		estimate, err := b.estimateSegments(ctx, facts.Open, facts.segmentTokens)
 		if err != nil {
-			return Offer{}, b.ReadError(err)
+			return resume.Offer{}, b.ReadError(err)
 		}
 		last.Tokens, last.Segments = estimate.tokens, estimate.segments
-	}
-	if !c.Given {
-		offer.attachments = c.Attachments
-	}
-	offer.Mismatch = resume.Mismatch(c.Seen, w)
-	if facts.agentChanged {
-		offer.Mismatch = append(offer.Mismatch, "agent")
 	}
 	return offer, nil
 }
 
 // Resume gives the agent the prompt that continues the interrupted turn. The first
 // resume, dismissal or prompt settles an interruption; later ones get
-// *AlreadySettled. When Resume returns, the prompt is in the log on the device.
+// *resume.AlreadySettled. When Resume returns, the prompt is in the log on the device.
 // After a crash it is not sent again.
 func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
 	if !utf8.ValidString(r.Prompt) {
 		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
 	}
 	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
-	var needs *NeedsConfirmation
+	var needs *resume.NeedsConfirmation
 	if err != nil && !errors.As(err, &needs) {
 		return Resumed{}, err
 	}
-	way, err := facts.way(r.Way)
+	way, err := facts.Way(r.Way)
 	if err != nil {
 		return Resumed{}, err
 	}
@@ -76,13 +62,13 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	if err != nil {
 		return Resumed{}, b.settledMeanwhile(ctx, r, err)
 	}
-	if err := needs.and(offer.Mismatch, r.Confirm); err != nil {
+	if err := needs.And(offer.Mismatch, r.Confirm); err != nil {
 		return Resumed{}, err
 	}
 	if strings.TrimSpace(r.Prompt) == "" {
 		r.Prompt = offer.Prompt
 	}
-	r.attachments = offer.attachments
+	r.attachments = offer.Attachments
 	return ask(ctx, b.mail, func(e *engine) (Resumed, error) { return e.resumes.resume(r, way) })
 }
 
@@ -111,7 +97,7 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 		needs = append(needs, "drift")
 	}
 	if len(needs) > 0 {
-		return &NeedsConfirmation{Needs: needs}
+		return &resume.NeedsConfirmation{Needs: needs}
 	}
 	r := ResumeRequest{InterruptionID: id, Actor: state.TheHub()}
 	if len(offer.Drift) > 0 {
@@ -145,11 +131,11 @@ func (b *BackgroundSession) estimateSegments(ctx context.Context, open state.Int
 	if known := b.estimate.Load(); known != nil && known.of == of {
 		return *known, nil
 	}
-	list, _, err := readSegments(ctx, b.log, open.AtSeq, limit)
+	segments, err := resume.SegmentsOf(ctx, b.log, b.log.Marks().Min, open.AtSeq, limit)
 	if err != nil {
 		return segmentEstimate{}, err
 	}
-	estimate := segmentEstimate{of, len(list), tokensOf(list)}
+	estimate := segmentEstimate{of, len(segments.List), segments.Tokens()}
 	b.estimate.Store(&estimate)
 	return estimate, nil
 }

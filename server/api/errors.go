@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -65,8 +66,8 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
 	var stuck *session.ProblemError
-	var settled *session.AlreadySettled
-	var unconfirmed *session.NeedsConfirmation
+	var settled *resume.AlreadySettled
+	var unconfirmed *resume.NeedsConfirmation
 	switch {
 	case errors.As(err, &settled):
 		return &Problem{

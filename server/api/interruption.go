@@ -49,7 +49,7 @@ func interruptionRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, offerOf(o))
 }
 
-func offerOf(o session.Offer) wire.Offer {
+func offerOf(o resume.Offer) wire.Offer {
 	out := wire.Offer{
 		Interruption: *InterruptionOf(o.Interruption), AgeS: int64(o.Age / time.Second), Stale: o.Stale,
 		Mismatch: append([]string{}, o.Mismatch...), Drift: []wire.Drift{}, Prompt: o.Prompt, Ways: []wire.Way{},

@@ -49,7 +49,7 @@ func TestTheCirclesOfFilesOnlyShrink(t *testing.T) {
 		"internal/demoagent": 11,
 		"internal/notify":    9,
 		"server":             12,
-		"session":            25,
+		"session":            24,
 		"session/acp":        29,
 		"session/resume":     0,
 		"session/rule":       0,
