@@ -26,6 +26,7 @@ type BackgroundSession struct {
 	front
 	lease    journal.Lease
 	watchers *watchers
+	forks    *list.Forks
 	logger   *slog.Logger
 	comments *commentBook
 	uploads  uploadSum
@@ -117,7 +118,7 @@ func (b *BackgroundSession) Watching() []state.Observer { return b.watchers.list
 func (b *BackgroundSession) Done() <-chan struct{} { return b.mail.done }
 
 // Info returns the session's line of the list.
-func (b *BackgroundSession) Info() list.Info { return list.InfoOf(b.log.Metadata()) }
+func (b *BackgroundSession) Info() list.Info { return b.forks.InfoOf(b.log.Metadata()) }
 
 // stuck converts an error of the log into one of this package, with the words of
 // health, which include the remedy.

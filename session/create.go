@@ -35,9 +35,8 @@ type CreateRequest struct {
 	// session.
 	Key string
 
-	recorded bool // by a program: the hub runs no agent for it
-	// forkOf is the session and event that this session is forked from.
-	forkOf string
+	recorded bool          // by a program: the hub runs no agent for it
+	forkOf   *event.Forked // nil if it is no fork
 	// worktree is created first, from Workspace's repository. The session works in
 	// it.
 	worktree *worktree
@@ -52,8 +51,8 @@ func (r CreateRequest) hash() string {
 	if r.recorded {
 		asked = append(asked, "recorded")
 	}
-	if r.forkOf != "" {
-		asked = append(asked, "fork of "+r.forkOf)
+	if f := r.forkOf; f != nil {
+		asked = append(asked, fmt.Sprintf("fork of %s %d", f.SessionID, f.Seq))
 	}
 	if r.worktree != nil {
 		asked = append(asked, "in worktree "+r.worktree.folder)
@@ -201,6 +200,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	}
 	id, err := m.journal.Create(ctx, event.SessionStart{
 		Policy:      policy,
+		ForkedFrom:  r.forkOf,
 		Agent:       r.Agent,
 		Workspace:   workspace,
 		ProjectRoot: projectRoot(workspace),
@@ -215,6 +215,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		undo()
 		return nil, fmt.Errorf("create session: %w", logError(err))
 	}
+	m.hub.forks.Add(id, r.forkOf)
 	b, err := m.Session(ctx, id)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type hub struct {
 	rules    *rule.Book
 	mayRule  func(by event.Actor, sessionID string) bool
 	reads    *list.ReadMarks
+	forks    *list.Forks
 	inspect  InspectWorkspace
 	counter  *resume.Counter
 	uploads  *uploadDays

@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
@@ -34,8 +35,8 @@ type ForkRequest struct {
 
 // Fork creates a session that continues from an event of this one. Its log begins
 // with a summary of the prompts and the last message until then. The agent gets the
-// summary before the first prompt. This session's log does not change; its metadata
-// names the fork.
+// summary before the first prompt. The log of the original does not change. When Fork
+// returns, a power cut cannot lose the fork: its session_start names the original.
 func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*BackgroundSession, error) {
 	from, err := m.Session(ctx, id)
 	if err != nil {
@@ -49,8 +50,8 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err != nil {
 		return nil, err
 	}
-	origin := journal.Forked{SessionID: id, Seq: r.Seq}
-	create := CreateRequest{Agent: r.Agent, Workspace: r.Workspace, Actor: r.Actor, Key: r.Key, forkOf: fmt.Sprint(id, " ", r.Seq)}
+	origin := &event.Forked{SessionID: id, Seq: r.Seq}
+	create := CreateRequest{Agent: r.Agent, Workspace: r.Workspace, Actor: r.Actor, Key: r.Key, forkOf: origin}
 	if create.Agent == "" {
 		create.Agent = md.Agent
 	}
@@ -74,13 +75,28 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err := made.beginFork(ctx, origin, account, r.Actor); err != nil {
 		return nil, err
 	}
-	from.log.UpdateMetadata(func(m *journal.Metadata) {
-		if !slices.ContainsFunc(m.Forks, func(f journal.Forked) bool { return f.SessionID == made.ID() }) {
-			m.Forks = append(slices.Clone(m.Forks), journal.Forked{SessionID: made.ID(), Seq: r.Seq})
-		}
-	})
 	m.changes.Touch(id)
 	return made, nil
+}
+
+// forksOf finds the forks among the sessions. An import says of itself that it is one,
+// which is not this hub's word.
+func forksOf(sessions journal.Store) *list.Forks {
+	forks := list.NewForks()
+	all := sessions.List()
+	slices.SortFunc(all, func(a, b journal.Metadata) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	for _, meta := range all {
+		forks.Add(meta.SessionID, forkOf(meta))
+	}
+	return forks
+}
+
+// forkOf returns the original of a fork; nil if the session is none.
+func forkOf(meta journal.Metadata) *event.Forked {
+	if meta.Imported {
+		return nil
+	}
+	return meta.ForkedFrom
 }
 
 // readFork reads the parts of a log, up to an event, that a fork needs.

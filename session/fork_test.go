@@ -2,14 +2,15 @@ package session_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
-	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
@@ -28,8 +29,8 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 	require.Equal(t, made.ID(), again.ID(), "the same request makes one fork")
 
 	require.Equal(t, string(before), string(exported(t, b, export.JSONL)))
-	require.Equal(t, []journal.Forked{{SessionID: made.ID(), Seq: at}}, b.Info().Forks)
-	require.Equal(t, &journal.Forked{SessionID: b.ID(), Seq: at}, made.Info().ForkedFrom)
+	require.Equal(t, []event.Forked{{SessionID: made.ID(), Seq: at}}, b.Info().Forks)
+	require.Equal(t, &event.Forked{SessionID: b.ID(), Seq: at}, made.Info().ForkedFrom)
 	require.Equal(t, b.Info().Workspace, made.Info().Workspace)
 
 	batch, err := made.Log().ReadAfter(ctxOf(t), 0, 1<<20)
@@ -46,6 +47,34 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 
 	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at + 100})
 	require.ErrorIs(t, err, state.ErrInvalid)
+}
+
+// A fork is on the device when it is answered: what its log says is enough to find it
+// again from both sides.
+func TestAForkThatWasAnsweredIsKnownFromItsLog(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	at := b.Log().Marks().Visible
+	made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at, Actor: person("ann"), Key: "k1"})
+	require.NoError(t, err)
+	require.Equal(t, made.Log().Marks().Written, made.Log().Marks().Synced, "its account may be lost")
+	require.Equal(t, made.ID(), made.Info().SessionID)
+	c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
+	copyDir(t, h.dir, c.dir)
+	for _, id := range []string{b.ID(), made.ID()} {
+		require.NoError(t, os.Remove(filepath.Join(c.dir, "sessions", id, "metadata.json")))
+	}
+	c.open()
+	t.Cleanup(c.close)
+	require.Eventually(t, func() bool { return len(c.session(b.ID()).Info().Forks) > 0 }, patience, time.Millisecond)
+	require.Equal(t, []event.Forked{{SessionID: made.ID(), Seq: at}}, c.session(b.ID()).Info().Forks)
+	require.Equal(t, &event.Forked{SessionID: b.ID(), Seq: at}, c.session(made.ID()).Info().ForkedFrom)
+	again, err := c.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at, Actor: person("ann"), Key: "k1"})
+	require.NoError(t, err)
+	require.Equal(t, made.ID(), again.ID())
+
+	require.NoError(t, c.manager.Delete(ctxOf(t), made.ID()))
+	require.Empty(t, c.session(b.ID()).Info().Forks, "a deleted fork is still named")
 }
 
 func TestAForkIntoAnotherFolderSaysSo(t *testing.T) {

@@ -127,7 +127,7 @@ func NewManager(o Options) (*Manager, error) {
 		searching: make(chan struct{}, maxSearches()), searchPatience: o.SearchPatience,
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, inspect: o.InspectWorkspace, counter: resume.NewCounter(),
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, counter: resume.NewCounter(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger,
 	}
@@ -164,7 +164,7 @@ func (m *Manager) Configure(s Settings) error {
 func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
 
 // wakeSessions opens the sessions that have work to do: those with waiting prompts,
-// and those that may have been killed during a turn. The status may be up to a
+// those without readable metadata, and those that may have been killed during a turn. The status may be up to a
 // tenth of a second behind the log. The mark of an open log is on the device before
 // its first line.
 func (m *Manager) wakeSessions() {
@@ -181,7 +181,8 @@ func (m *Manager) wakeSessions() {
 		case state.StatusRunning, state.StatusNeedsYou, state.StatusFailed, state.StatusDamaged:
 			working = true
 		}
-		if !working && meta.Writer == nil && !queue.Waiting(beside) {
+		unread := meta.Format == 0 // its metadata is rebuilt when it is opened
+		if !working && !unread && meta.Writer == nil && !queue.Waiting(beside) {
 			continue
 		}
 		// A session that cannot be opened is listed in Problems and does not delay
@@ -286,9 +287,17 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("delete session: %w", logError(err))
 	}
-	m.reads.Forget(id)
-	m.changes.Remove(id)
+	m.forget(id)
 	return nil
+}
+
+// forget removes a deleted session from what is kept of all sessions.
+func (m *Manager) forget(id string) {
+	m.reads.Forget(id)
+	if original := m.hub.forks.Remove(id); original != "" {
+		m.changes.Touch(original)
+	}
+	m.changes.Remove(id)
 }
 
 // deleteBroken removes a session that cannot be opened.
@@ -299,8 +308,7 @@ func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	m.mu.Lock()
 	delete(m.broken, id)
 	m.mu.Unlock()
-	m.reads.Forget(id)
-	m.changes.Remove(id)
+	m.forget(id)
 	return nil
 }
 

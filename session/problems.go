@@ -51,7 +51,7 @@ func (m *Manager) isAway(id string) bool {
 // listed returns a session's line of the list, also if the session cannot be
 // opened.
 func (m *Manager) listed(meta journal.Metadata) list.Info {
-	info := list.InfoOf(meta)
+	info := m.hub.forks.InfoOf(meta)
 	if m.openFailure(meta.SessionID) != nil {
 		info.Status = state.StatusDamaged
 	}

@@ -179,9 +179,10 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	if err != nil {
 		return nil, nil, err
 	}
+	m.hub.forks.Add(id, forkOf(log.Metadata())) // its metadata may have been rebuilt
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
-		id: id, log: log, lease: lease, front: newFront(), watchers: newWatchers(), logger: logger,
+		id: id, log: log, lease: lease, front: newFront(), watchers: newWatchers(), forks: m.hub.forks, logger: logger,
 		comments: openCommentBook(log.Files(), logger), counting: make(chan struct{}, 1),
 	}
 	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)

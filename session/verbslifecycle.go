@@ -80,14 +80,13 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 	})
 }
 
-// beginFork writes the summary once.
-func (b *BackgroundSession) beginFork(ctx context.Context, origin journal.Forked, account string, by event.Actor) error {
+// beginFork writes the summary once, to the device.
+func (b *BackgroundSession) beginFork(ctx context.Context, origin *event.Forked, account string, by event.Actor) error {
 	raw, err := json.Marshal(origin)
 	if err != nil {
 		return fmt.Errorf("fork session: %w", err)
 	}
-	b.log.UpdateMetadata(func(m *journal.Metadata) { m.ForkedFrom = &origin })
-	return tell(ctx, b.mail, func(e *engine) error {
+	err = tell(ctx, b.mail, func(e *engine) error {
 		if e.fold.Given > 0 {
 			return nil // a repeated request
 		}
@@ -96,4 +95,11 @@ func (b *BackgroundSession) beginFork(ctx context.Context, origin journal.Forked
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if err := b.log.FlushMetadata(ctx); err != nil {
+		return fmt.Errorf("fork session: %w", b.stuck(err))
+	}
+	return nil
 }

@@ -238,13 +238,7 @@ func (s *API) InfoFor(g auth.Grant, i list.Info) wire.SessionInfo {
 		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
 		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
 		Status: i.Status, EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
-		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, LastLine: i.LastLine,
-	}
-	if f := i.ForkedFrom; f != nil {
-		line.ForkedFrom = &wire.Forked{SessionID: f.SessionID, Seq: f.Seq}
-	}
-	for _, f := range i.Forks {
-		line.Forks = append(line.Forks, wire.Forked{SessionID: f.SessionID, Seq: f.Seq})
+		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, ForkedFrom: i.ForkedFrom, Forks: i.Forks, LastLine: i.LastLine,
 	}
 	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
 		line.ReadSeq = &seq

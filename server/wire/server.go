@@ -229,8 +229,8 @@ type SessionInfo struct {
 	Imported bool `json:"imported,omitempty"`
 	// ForkedFrom is the place in another session that this one was forked from, and
 	// Forks are the sessions forked from this one.
-	ForkedFrom *Forked  `json:"forked_from,omitempty"`
-	Forks      []Forked `json:"forks,omitempty"`
+	ForkedFrom *event.Forked  `json:"forked_from,omitempty"`
+	Forks      []event.Forked `json:"forks,omitempty"`
 	// LastLine is a line for the list: the open request if the session needs a
 	// person, the problem if it failed, else the newest message.
 	LastLine string `json:"last_line,omitempty"`
@@ -239,12 +239,6 @@ type SessionInfo struct {
 	// first visit. It is absent in other unread sessions, and in sessions read in
 	// another epoch.
 	ReadSeq *event.Seq `json:"read_seq,omitempty"`
-}
-
-// Forked names the other session of a fork, and the event where they part.
-type Forked struct {
-	SessionID string    `json:"session_id"`
-	Seq       event.Seq `json:"seq"`
 }
 
 // Session means that one line of the session list changed.

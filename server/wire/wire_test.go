@@ -57,7 +57,7 @@ func serverExamples() []wire.Message {
 	}
 	info := wire.SessionInfo{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
 		Status: state.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
-		ForkedFrom: &wire.Forked{SessionID: session, Seq: 12}, Forks: []wire.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
+		ForkedFrom: &event.Forked{SessionID: session, Seq: 12}, Forks: []event.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
 	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone", ByID: "4be9771c0a5d2e38"}
 	return []wire.Message{
 		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,

@@ -58,6 +58,14 @@ type SessionStart struct {
 	// Policy decides about the session's permission requests. Older logs have none:
 	// the hub's configuration applies.
 	Policy *Policy `json:"policy,omitempty"`
+	// ForkedFrom is set in a fork. Older forks have it in their metadata only.
+	ForkedFrom *Forked `json:"forked_from,omitempty"`
+}
+
+// Forked names the other session of a fork, and the event where they part.
+type Forked struct {
+	SessionID string `json:"session_id"`
+	Seq       Seq    `json:"seq"`
 }
 
 // Policy decides about the permission requests of a session while no person watches
@@ -494,6 +502,7 @@ type Made struct {
 	RequestHash string     `json:"request_hash,omitempty"`
 	CreatedAt   *time.Time `json:"created_at,omitempty"`
 	Policy      *Policy    `json:"policy,omitempty"`
+	ForkedFrom  *Forked    `json:"forked_from,omitempty"`
 }
 
 // Corrupt stands for an event that cannot be read; it is made while reading

@@ -39,10 +39,9 @@ type Metadata struct {
 	Pinned   bool   `json:"pinned,omitempty"`
 	// Imported means that another hub wrote the events: the log is read-only.
 	Imported bool `json:"imported,omitempty"`
-	// ForkedFrom is the place in another session that this one was forked from, and
-	// Forks are the sessions forked from this one.
-	ForkedFrom *Forked  `json:"forked_from,omitempty"`
-	Forks      []Forked `json:"forks,omitempty"`
+	// ForkedFrom is the place in another session that this one was forked from. It is
+	// session_start's, except in older logs.
+	ForkedFrom *event.Forked `json:"forked_from,omitempty"`
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`
@@ -71,13 +70,6 @@ type Metadata struct {
 	// Born is the birth time of this very file. A file that was copied over with
 	// another's bytes has another birth time.
 	Born string `json:"born,omitempty"`
-}
-
-// Forked names a session that this one was forked from or into, and the event where
-// they part.
-type Forked struct {
-	SessionID string    `json:"session_id"`
-	Seq       event.Seq `json:"seq"`
 }
 
 // Checkpoint is the end of the last line known to be on the device.

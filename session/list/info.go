@@ -25,17 +25,17 @@ type Info struct {
 	Epoch      string
 	Archived   bool
 	Pinned     bool
-	ForkedFrom *journal.Forked
-	Forks      []journal.Forked
+	ForkedFrom *event.Forked
+	Forks      []event.Forked
 	Imported   bool // from another hub, read-only
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string
 }
 
-// InfoOf returns the line of a session with this metadata. A session that the hub
-// has not opened yet is idle.
-func InfoOf(m journal.Metadata) Info {
+// infoOf returns the line of a session with this metadata, without its forks. A session
+// that the hub has not opened yet is idle.
+func infoOf(m journal.Metadata) Info {
 	status := state.Status(m.Status)
 	if status == "" {
 		status = state.StatusIdle
@@ -57,7 +57,6 @@ func InfoOf(m journal.Metadata) Info {
 		Pinned:      m.Pinned,
 		Imported:    m.Imported,
 		ForkedFrom:  m.ForkedFrom,
-		Forks:       m.Forks,
 		LastLine:    m.LastLine,
 	}
 }

@@ -60,7 +60,7 @@ func writeMetadata(fsys FS, dir string, m journal.Metadata) error {
 func madeOf(m *journal.Metadata) event.Made {
 	made := event.Made{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy, CreatedByID: m.CreatedByID,
-		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy,
+		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy, ForkedFrom: m.ForkedFrom,
 	}
 	if at := m.CreatedAt; !at.IsZero() {
 		made.CreatedAt = &at
@@ -73,6 +73,9 @@ func takeMade(m *journal.Metadata, made event.Made) {
 	m.Agent, m.Workspace, m.ProjectRoot = made.Agent, made.Workspace, made.ProjectRoot
 	m.CreatedBy, m.CreatedByID = made.CreatedBy, made.CreatedByID
 	m.RequestKey, m.RequestHash, m.Policy = made.RequestKey, made.RequestHash, made.Policy
+	if made.ForkedFrom != nil {
+		m.ForkedFrom = made.ForkedFrom
+	}
 	if made.CreatedAt != nil {
 		m.CreatedAt = *made.CreatedAt
 	}

@@ -26,6 +26,11 @@ export interface Policy {
   configured?: boolean
 }
 
+export interface Forked {
+  session_id: string
+  seq: Seq
+}
+
 export interface SessionStartData {
   format: number
   session_id: string
@@ -40,6 +45,7 @@ export interface SessionStartData {
   request_hash?: string
   settings?: AgentSettings
   policy?: Policy
+  forked_from?: Forked
 }
 
 export interface Blob {
@@ -376,6 +382,7 @@ export interface SegmentStartData {
   request_hash?: string
   created_at?: string
   policy?: Policy
+  forked_from?: Forked
 }
 
 export interface CorruptData {
@@ -740,11 +747,6 @@ export interface ReadingMessage {
 }
 
 export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'damaged'
-
-export interface Forked {
-  session_id: string
-  seq: Seq
-}
 
 export interface SessionInfo {
   session_id: string
