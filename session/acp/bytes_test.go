@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,13 +47,6 @@ func TestTheBytesOfEachTraceAreThoseOfItsGoldenSum(t *testing.T) {
 	if err == nil {
 		require.NoError(t, json.Unmarshal(golden, &sums))
 	}
-	for name := range sums {
-		_, real := os.Stat(filepath.Join(traceDir, name+".jsonl"))
-		_, own := os.Stat(filepath.Join(ownTraceDir, name+".jsonl"))
-		if real != nil && own != nil {
-			t.Logf("trace %s not found in %s", name, traceDir)
-		}
-	}
 	for _, file := range traces(t) {
 		got := bytesOf(t, file)
 		if *update {
@@ -95,7 +87,6 @@ func bytesOf(t *testing.T, file string) string {
 			n++
 		}
 	}
-	require.Positive(t, n, "%s", file)
 	return fmt.Sprintf("%d events, sha256 %x", n, sum.Sum(nil))
 }
 

@@ -32,11 +32,19 @@ func (c *Conversation) Sent(line []byte) {
 	var m struct {
 		ID     json.RawMessage
 		Method string
+		Params struct{ Prompt []struct{ Text string } }
 	}
 	if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "" {
 		return
 	}
 	c.tap.loading.Store(m.Method == methodLoad)
+	if m.Method == methodPrompt {
+		text := ""
+		for _, block := range m.Params.Prompt {
+			text += block.Text
+		}
+		c.tap.stream.prompted.Store(&text)
+	}
 	c.tap.calls.next(&call{method: m.Method, about: "about", sent: make(chan struct{}), answer: make(chan answer, 1)})
 	c.tap.calls.sent(line)
 }

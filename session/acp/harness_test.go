@@ -63,7 +63,8 @@ func (s *sink) all() []event.Payload {
 	return append([]event.Payload(nil), s.payloads...)
 }
 
-// wait returns the first payload for which is returns true. It waits for it.
+// wait returns the first payload for which is returns true. It waits for it, but not
+// longer than the agent lives.
 func (s *sink) wait(t testing.TB, what string, is func(event.Payload) bool) event.Payload {
 	t.Helper()
 	deadline := time.After(waitFor)
@@ -76,6 +77,9 @@ func (s *sink) wait(t testing.TB, what string, is func(event.Payload) bool) even
 			if is(payloads[looked]) {
 				return payloads[looked]
 			}
+		}
+		if len(payloads) > 0 && payloads[len(payloads)-1].EventType() == event.TypeAgentExit {
+			require.Failf(t, "the agent has exited", "%s never came; got %s", what, describe(payloads))
 		}
 		select {
 		case <-changed:

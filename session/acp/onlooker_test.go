@@ -18,7 +18,7 @@ func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
 			require.NoError(t, err)
 			o := acp.NewOnlooker("other", "editor")
 			var all []event.Payload
-			prompts := 0
+			prompts, refused := 0, false
 			for _, s := range steps {
 				if s.Dir == "c>a" {
 					if s.message().Method == "session/prompt" {
@@ -26,6 +26,7 @@ func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
 					}
 					all = append(all, o.FromClient(s.Msg)...)
 				} else {
+					refused = refused || s.message().Error != nil
 					all = append(all, o.FromAgent(s.Msg)...)
 				}
 			}
@@ -50,7 +51,7 @@ func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
 				}
 			}
 			require.Equal(t, prompts, begun)
-			require.NotZero(t, started)
+			require.Equal(t, prompts == 0 && refused, started == 0, "a session that did not begin")
 		})
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,10 +22,26 @@ import (
 	"github.com/abidehub/abide/session/transcript"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var (
+	update      = flag.Bool("update", false, "rewrite the golden files")
+	recordAgain = flag.Bool("record-demo", false, "record the traces of the demo agent again")
+)
+
+// replay is a trace that was played through an Agent.
+type replay struct {
+	steps []step
+	sink  *sink
+	// names are the names of this run: its folder and terminals, with those of the
+	// trace.
+	names map[string]string
+	// files and terminals are whether the trace's client served them.
+	files, terminals bool
+	// refused is the error of a start that the trace's agent refused.
+	refused error
+}
 
 // replayed plays a trace through an Agent and acts like the trace's client.
-func replayed(t *testing.T, file string) ([]step, *sink) {
+func replayed(t *testing.T, file string) replay {
 	t.Helper()
 	absolute, err := filepath.Abs(file)
 	require.NoError(t, err)
@@ -33,42 +51,46 @@ func replayed(t *testing.T, file string) ([]step, *sink) {
 	cfg := config(t, "replay")
 	cfg.Env["ACP_TEST_TRACE"] = absolute
 	cfg.Env["ACP_TEST_WIRE"] = os.Getenv("ACP_TEST_WIRE_OF_REPLAY")
-	for _, st := range steps {
-		if m := st.message(); m.Method == "session/load" {
-			var p struct{ SessionID string }
-			require.NoError(t, json.Unmarshal(m.Params, &p))
-			cfg.Resume = p.SessionID
-			cfg.Known = func(context.Context) (*acp.Known, error) { return &acp.Known{}, nil }
-		}
-	}
-	a := start(t, cfg, s)
-	asked, prompts := 0, 0
+	r := replay{steps: steps, sink: s, names: map[string]string{}}
+	refused := false
+	begins := map[string]bool{}
 	for _, st := range steps {
 		m := st.message()
-		if st.Dir != "c>a" {
-			continue
-		}
 		switch {
-		case m.Method == "session/prompt":
-			if prompts > 0 {
-				ended(t, s, fmt.Sprint("p", prompts))
+		case m.Method == "session/new", m.Method == "session/load":
+			begins[string(m.ID)] = true
+			r.names[cfg.Workspace] = folderOf(m.Params)
+			var p struct{ SessionID string }
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			if p.SessionID != "" {
+				cfg.Resume = p.SessionID
+				cfg.Known = func(context.Context) (*acp.Known, error) { return &acp.Known{}, nil }
 			}
-			prompts++
-			require.NoError(t, a.Prompt(prompt(fmt.Sprint("p", prompts), promptText(t, m.Params))))
-		case m.Method == "session/cancel":
-			require.NoError(t, a.Cancel())
-		case m.Method == "session/list":
-			ended(t, s, fmt.Sprint("p", prompts))
-			_, _, err := a.List(context.Background(), "")
-			require.NoError(t, err)
-		case m.Method == "" && answersAPerson(m.Result):
-			asked++
-			answerLike(t, a, s, asked, m.Result)
+		case st.Dir == "a>c" && m.Method == "":
+			refused = refused || begins[string(m.ID)] && m.Error != nil
+		case m.Method == "initialize":
+			var p struct {
+				ClientCapabilities struct {
+					FS       struct{ ReadTextFile bool }
+					Terminal bool
+				}
+			}
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			cfg.Files, cfg.Terminals = p.ClientCapabilities.FS.ReadTextFile, p.ClientCapabilities.Terminal
 		}
 	}
-	for i := range prompts {
-		ended(t, s, fmt.Sprint("p", i+1))
+	r.files, r.terminals = cfg.Files, cfg.Terminals
+	furnish(t, cfg.Workspace, steps)
+	if refused {
+		ctx, cancel := context.WithTimeout(context.Background(), waitFor)
+		defer cancel()
+		_, r.refused = acp.Start(ctx, cfg, s)
+		require.Error(t, r.refused)
+		first[event.AgentExit](t, s)
+		return r
 	}
+	a := start(t, cfg, s)
+	r.act(t, a)
 	// The trace may have lines after the last response.
 	last := steps[len(steps)-1]
 	if want := last.message(); last.Dir == "a>c" && want.Method == "session/update" {
@@ -85,7 +107,102 @@ func replayed(t *testing.T, file string) ([]step, *sink) {
 	defer cancel()
 	require.NoError(t, a.Stop(ctx))
 	<-a.Done()
-	return steps, s
+	var terminals []string
+	for _, st := range steps {
+		if terminal := terminalOf(st.message().Result); st.Dir == "c>a" && terminal != "" {
+			terminals = append(terminals, terminal)
+		}
+	}
+	for _, p := range s.all() {
+		if o, ok := p.(event.TerminalOutput); ok && ofTheHub(o) && r.names[o.TerminalID] == "" {
+			require.NotEmpty(t, terminals)
+			r.names[o.TerminalID], terminals = terminals[0], terminals[1:]
+		}
+	}
+	return r
+}
+
+// act does what the trace's client did.
+func (r replay) act(t *testing.T, a *acp.Agent) {
+	t.Helper()
+	asked, prompts := 0, 0
+	for _, st := range r.steps {
+		m := st.message()
+		if st.Dir != "c>a" {
+			continue
+		}
+		switch {
+		case m.Method == "session/prompt":
+			if prompts > 0 {
+				ended(t, r.sink, fmt.Sprint("p", prompts))
+			}
+			prompts++
+			require.NoError(t, a.Prompt(prompt(fmt.Sprint("p", prompts), promptText(t, m.Params))))
+		case m.Method == "session/cancel":
+			require.NoError(t, a.Cancel())
+		case m.Method == "session/set_mode":
+			var p struct{ ModeID string }
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			require.NoError(t, a.SetMode(context.Background(), p.ModeID, event.Actor{Name: "test"}))
+		case m.Method == "session/set_config_option":
+			var p struct {
+				ConfigID string
+				Value    any
+			}
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			require.NoError(t, a.SetConfigOption(context.Background(), p.ConfigID, p.Value, event.Actor{Name: "test"}))
+		case m.Method == "session/list":
+			ended(t, r.sink, fmt.Sprint("p", prompts))
+			_, _, err := a.List(context.Background(), "")
+			require.NoError(t, err)
+		case m.Method == "" && answersAPerson(m.Result):
+			asked++
+			answerLike(t, a, r.sink, asked, m.Result)
+		case m.Method != "" && !slices.Contains([]string{"initialize", "session/new", "session/load", "session/close"}, m.Method):
+			require.Fail(t, "no replay sends what the trace's client sent", m.Method)
+		}
+	}
+	for i := range prompts {
+		ended(t, r.sink, fmt.Sprint("p", i+1))
+	}
+}
+
+// serves reports whether the trace's client serves a method. The log then has what
+// was done, and not the request.
+func (r replay) serves(method string) bool {
+	return r.files && strings.HasPrefix(method, "fs/") || r.terminals && strings.HasPrefix(method, "terminal/")
+}
+
+// ofTheHub reports whether output is of a terminal that the hub runs.
+func ofTheHub(o event.TerminalOutput) bool { return madeID.MatchString(quoted(o.TerminalID)) }
+
+// furnish writes the files that the trace's agent read in its folder.
+func furnish(t *testing.T, workspace string, steps []step) {
+	t.Helper()
+	folder, reads := "", map[string]string{}
+	for _, st := range steps {
+		m := st.message()
+		var p struct{ Path, Content string }
+		switch {
+		case folderOf(m.Params) != "":
+			folder = folderOf(m.Params)
+		case m.Method == "fs/read_text_file":
+			require.NoError(t, json.Unmarshal(m.Params, &p))
+			reads[string(m.ID)] = strings.TrimPrefix(p.Path, folder)
+		case st.Dir == "c>a" && m.Method == "" && reads[string(m.ID)] != "" && m.Result != nil:
+			require.NoError(t, json.Unmarshal(m.Result, &p))
+			require.NoError(t, os.WriteFile(filepath.Join(workspace, reads[string(m.ID)]), []byte(p.Content), 0o600))
+		}
+	}
+}
+
+// payloads returns the events of the agent's lines and of the hub's answers. Output
+// of terminals that the hub ran is left out: it comes at any moment.
+func (r replay) payloads() []event.Payload {
+	return slices.DeleteFunc(r.sink.all(), func(p event.Payload) bool {
+		o, ok := p.(event.TerminalOutput)
+		return ok && ofTheHub(o)
+	})
 }
 
 func promptText(t *testing.T, params json.RawMessage) string {
@@ -101,7 +218,13 @@ func answersAPerson(result json.RawMessage) bool {
 // answerLike answers the nth question like the trace's client.
 func answerLike(t *testing.T, a *acp.Agent, s *sink, n int, result json.RawMessage) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(of[event.PermissionRequest](s)) >= n }, waitFor, time.Millisecond)
+	seen := 0
+	question := s.wait(t, fmt.Sprint("question ", n), func(p event.Payload) bool {
+		if _, ok := p.(event.PermissionRequest); ok {
+			seen++
+		}
+		return seen == n
+	}).(event.PermissionRequest)
 	var r struct {
 		Outcome struct{ Outcome, OptionID string }
 		Action  string
@@ -109,7 +232,7 @@ func answerLike(t *testing.T, a *acp.Agent, s *sink, n int, result json.RawMessa
 	}
 	require.NoError(t, json.Unmarshal(result, &r))
 	o := event.PermissionOutcome{
-		PermissionID: of[event.PermissionRequest](s)[n-1].PermissionID,
+		PermissionID: question.PermissionID,
 		Outcome:      event.Outcome(r.Outcome.Outcome), OptionID: r.Outcome.OptionID, Content: r.Content,
 	}
 	if r.Action != "" {
@@ -129,27 +252,33 @@ func updateOf(params json.RawMessage) json.RawMessage {
 func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 	for _, file := range traces(t) {
 		t.Run(traceName(file), func(t *testing.T) {
-			steps, s := replayed(t, file)
-			require.Empty(t, of[event.Error](s))
-			exit := exitOf(t, s)
-			require.Equal(t, "stopped", exit.Reason)
+			r := replayed(t, file)
+			exit := exitOf(t, r.sink)
 			require.Empty(t, exit.StderrTail)
+			if r.refused != nil {
+				require.Len(t, of[event.Error](r.sink), 1)
+				require.Equal(t, "start_failed", exit.Reason)
+				require.Equal(t, loginsOf(t, r.steps), loginsIn(r.refused))
+				return
+			}
+			require.Empty(t, of[event.Error](r.sink))
+			require.Equal(t, "stopped", exit.Reason)
 
 			// Except for the start and for requests, the log has the order of the
 			// wire: each line is searched after the previous one.
 			var kept []string
-			payloads := s.all()
+			payloads := r.payloads()
 			for i, p := range payloads {
 				for _, line := range rebuild(p) {
-					kept = append(kept, canonical(t, withExit(line, payloads[:i])))
+					kept = append(kept, renamed(canonical(t, withExit(line, payloads[:i])), r.names))
 				}
 			}
 			started := 2 // skip the responses to initialize and session/new
 			at := started
-			dropped := history(steps)
-			for i, st := range steps {
+			dropped := history(r.steps)
+			for i, st := range r.steps {
 				m := st.message()
-				if st.Dir != "a>c" {
+				if st.Dir != "a>c" || r.serves(m.Method) || string(m.Result) == "{}" {
 					continue
 				}
 				want := canonical(t, lineOf(t, m))
@@ -164,8 +293,81 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 				require.GreaterOrEqual(t, found, 0, "lost or out of order: %s", shorten(want))
 				at += found + 1
 			}
+			require.Equal(t, r.servedIn(t), r.served(), "files and terminals of the hub")
 		})
 	}
+}
+
+// loginsOf returns the ids of the ways to log in that the trace's agent offers.
+func loginsOf(t *testing.T, steps []step) (ids []string) {
+	t.Helper()
+	for _, st := range steps {
+		var r struct{ AuthMethods []struct{ ID string } }
+		if m := st.message(); st.Dir == "a>c" && m.Result != nil {
+			require.NoError(t, json.Unmarshal(m.Result, &r))
+			for _, method := range r.AuthMethods {
+				ids = append(ids, method.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// loginsIn returns the ids of the ways to log in that an error names.
+func loginsIn(err error) (ids []string) {
+	var wanted *acp.AuthError
+	if errors.As(err, &wanted) {
+		for _, method := range wanted.Methods {
+			ids = append(ids, method.ID)
+		}
+	}
+	return ids
+}
+
+// servedIn returns the files and the output of terminals that the trace's client gave and
+// took, by the events that say so.
+func (r replay) servedIn(t *testing.T) map[event.Type][]string {
+	t.Helper()
+	asked, out := map[string]incoming{}, map[event.Type][]string{}
+	for _, st := range r.steps {
+		m := st.message()
+		if st.Dir == "a>c" && r.serves(m.Method) {
+			asked[string(m.ID)] = m
+		}
+		if st.Dir == "a>c" || m.Result == nil || asked[string(m.ID)].Method == "" {
+			continue
+		}
+		var p struct{ Path, Output string }
+		require.NoError(t, json.Unmarshal(asked[string(m.ID)].Params, &p))
+		require.NoError(t, json.Unmarshal(m.Result, &p))
+		switch asked[string(m.ID)].Method {
+		case "fs/read_text_file":
+			out[event.TypeFileRead] = append(out[event.TypeFileRead], p.Path)
+		case "fs/write_text_file":
+			out[event.TypeFileWrite] = append(out[event.TypeFileWrite], p.Path)
+		case "terminal/output":
+			out[event.TypeTerminalOutput] = append(out[event.TypeTerminalOutput], p.Output)
+		}
+	}
+	return out
+}
+
+// served is servedIn of the events of a replay.
+func (r replay) served() map[event.Type][]string {
+	out := map[event.Type][]string{}
+	for _, p := range r.sink.all() {
+		switch p := p.(type) {
+		case event.FileRead:
+			out[event.TypeFileRead] = append(out[event.TypeFileRead], renamed(p.Path, r.names))
+		case event.FileWrite:
+			out[event.TypeFileWrite] = append(out[event.TypeFileWrite], renamed(p.Path, r.names))
+		case event.TerminalOutput:
+			if ofTheHub(p) && p.Data != "" {
+				out[event.TypeTerminalOutput] = append(out[event.TypeTerminalOutput], string(p.Data))
+			}
+		}
+	}
+	return out
 }
 
 // withExit restores the terminal's exit in a tool call update. It is in the event
@@ -236,14 +438,14 @@ func index(list []string, want string) int {
 func contains(list []string, want string) bool { return index(list, want) >= 0 }
 
 func TestRecordedTracesGiveTheTranscriptsOfTheGoldenFiles(t *testing.T) {
-	if *update {
+	if *recordAgain {
 		recordDemo(t)
 	}
 	for _, file := range traces(t) {
 		t.Run(traceName(file), func(t *testing.T) {
-			steps, s := replayed(t, file)
-			matchGolden(t, filepath.Join("testdata", "traces", traceName(file)+".jsonl"), listed(t, s.all()))
-			matchGolden(t, filepath.Join("testdata", "transcripts", traceName(file)+".json"), folded(t, steps, s.all()))
+			r := replayed(t, file)
+			matchGolden(t, filepath.Join("testdata", "traces", traceName(file)+".jsonl"), r.listed(t))
+			matchGolden(t, filepath.Join("testdata", "transcripts", traceName(file)+".json"), r.folded(t))
 		})
 	}
 }
@@ -260,10 +462,10 @@ func matchGolden(t *testing.T, golden, got string) {
 
 // folded is the session as a person reads it: the trace's prompts and the agent's
 // answer to each.
-func folded(t *testing.T, steps []step, payloads []event.Payload) string {
+func (r replay) folded(t *testing.T) string {
 	t.Helper()
 	var prompts []event.Payload
-	for _, st := range steps {
+	for _, st := range r.steps {
 		if m := st.message(); m.Method == "session/prompt" {
 			prompts = append(prompts, prompt(fmt.Sprint("p", len(prompts)+1), promptText(t, m.Params)))
 		}
@@ -282,7 +484,7 @@ func folded(t *testing.T, steps []step, payloads []event.Payload) string {
 		}
 	}
 	begin()
-	for _, p := range payloads {
+	for _, p := range r.payloads() {
 		apply(p)
 		if p.EventType() == event.TypeTurnEnd {
 			begin()
@@ -291,20 +493,21 @@ func folded(t *testing.T, steps []step, payloads []event.Payload) string {
 	data, err := json.Marshal(&tr)
 	require.NoError(t, err)
 	var v any
-	require.NoError(t, json.Unmarshal(data, &v))
+	require.NoError(t, json.Unmarshal([]byte(renamed(string(data), r.names)), &v))
 	data, err = json.MarshalIndent(abridge(v), "", "  ")
 	require.NoError(t, err)
 	return madeID.ReplaceAllString(string(data), `"$1-$2"`) + "\n"
 }
 
-var madeID = regexp.MustCompile(`"([pm])-[0-9a-f]{8}-(\d+)"`)
+var madeID = regexp.MustCompile(`"([pmt])-[0-9a-f]{8}-(\d+)"`)
 
 // listed prints one payload per line for golden files. Generated ids are numbered,
 // long values are shortened to their start and hash, and chunks of a message are
 // joined.
-func listed(t *testing.T, payloads []event.Payload) string {
+func (r replay) listed(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
+	payloads := r.payloads()
 	for i := 0; i < len(payloads); i++ {
 		p := payloads[i]
 		note := ""
@@ -322,10 +525,16 @@ func listed(t *testing.T, payloads []event.Payload) string {
 		data, err := json.Marshal(p)
 		require.NoError(t, err)
 		var v any
-		require.NoError(t, json.Unmarshal(data, &v))
+		require.NoError(t, json.Unmarshal([]byte(renamed(string(data), r.names)), &v))
 		v = abridge(v)
-		if started, ok := v.(map[string]any); ok && p.EventType() == event.TypeAgentStarted {
-			started["pid"] = 0
+		switch fields := v.(map[string]any); p.EventType() {
+		case event.TypeAgentStarted:
+			fields["pid"] = 0
+		case event.TypeAgentExit:
+			if r.refused != nil { // it may exit before it is ended
+				delete(fields, "code")
+				delete(fields, "signal")
+			}
 		}
 		data, err = json.Marshal(v)
 		require.NoError(t, err)

@@ -272,9 +272,9 @@ func TestWhatTheHubSendsToRealAgentsFollowsTheProtocolsSchema(t *testing.T) {
 		t.Run(traceName(file), func(t *testing.T) {
 			wire := t.TempDir()
 			t.Setenv("ACP_TEST_WIRE_OF_REPLAY", wire)
-			steps, _ := replayed(t, file)
+			r := replayed(t, file)
 			var agent []incoming
-			for _, st := range steps {
+			for _, st := range r.steps {
 				if st.Dir == "a>c" {
 					agent = append(agent, st.message())
 				}

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traceDir holds recorded conversations with real agents, if there are any.
-// ownTraceDir holds those with the demo agent.
+// traceDir holds recorded conversations with real agents, ownTraceDir those with the
+// demo agent.
 const (
-	traceDir    = "../../../shared/acp-traces"
+	traceDir    = "testdata/agents"
 	ownTraceDir = "testdata/demo"
 )
 
@@ -55,34 +55,41 @@ func readTrace(file string) ([]step, error) {
 	return steps, scanner.Err()
 }
 
-// traces lists the recorded traces of the demo agent, and those of real agents if
-// there are any.
-func traces(t *testing.T) []string {
+// traces lists the recorded traces of the demo agent and of real agents.
+func traces(t testing.TB) []string {
 	t.Helper()
-	own, err := filepath.Glob(filepath.Join(ownTraceDir, "*.jsonl"))
-	require.NoError(t, err)
-	require.NotEmpty(t, own)
-	files, err := filepath.Glob(filepath.Join(traceDir, "*.jsonl"))
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Logf("no traces of real agents in %s: only the demo agent's are played", traceDir)
+	var files []string
+	for _, dir := range []string{ownTraceDir, traceDir} {
+		found, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, dir)
+		files = append(files, found...)
 	}
-	return append(own, files...)
+	return files
 }
 
 // playReplay plays the agent's side of the trace in ACP_TEST_TRACE. It waits for
-// the client's messages at their places in the trace, and uses the request ids of
-// this client. It refuses a request that the trace does not have.
+// the client's messages at their places in the trace, and uses the request ids, the
+// folder and the terminals of this client. It refuses a request that the trace does
+// not have.
 func playReplay(f *fake) int {
 	steps, err := readTrace(os.Getenv("ACP_TEST_TRACE"))
 	if err != nil {
 		panic(err)
 	}
 	ids := map[string]json.RawMessage{} // the trace's request ids in this run
+	names := map[string]string{}        // the trace's folder and terminals in this run
 	for _, s := range steps {
 		m := s.message()
 		if s.Dir == "c>a" {
-			f.until(m, ids)
+			got := f.until(m)
+			ids[string(m.ID)] = got.ID
+			if folder := folderOf(m.Params); folder != "" {
+				names[folder] = folderOf(got.Params)
+			}
+			if terminal := terminalOf(m.Result); terminal != "" {
+				names[quoted(terminal)] = quoted(terminalOf(got.Result))
+			}
 			continue
 		}
 		line := s.Msg
@@ -94,26 +101,49 @@ func playReplay(f *fake) int {
 			fields["id"] = ids[string(m.ID)]
 			line, _ = json.Marshal(fields)
 		}
-		f.line("%s", line)
+		f.line("%s", renamed(string(line), names))
 	}
 	f.next()
 	return 0
 }
 
-// until reads until the trace's message arrives.
-func (f *fake) until(want incoming, ids map[string]json.RawMessage) {
+// until reads until the trace's message arrives. Where another one arrives that the
+// trace's client sends at another place, the agent fails.
+func (f *fake) until(want incoming) incoming {
 	for {
 		got := f.next()
 		switch {
-		case want.Method == "" && got.Method == "" && string(got.ID) == string(want.ID):
-			return
-		case want.Method != "" && got.Method == want.Method:
-			ids[string(want.ID)] = got.ID
-			return
+		case want.Method == "" && got.Method == "" && string(got.ID) == string(want.ID), want.Method != "" && got.Method == want.Method:
+			return got
+		case got.Method == "session/prompt":
+			fmt.Fprintf(os.Stderr, "replay: the client sent a prompt; the trace has %s %s\n", want.Method, want.ID)
+			os.Exit(8)
 		case got.Method != "" && got.ID != nil:
 			f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not in the trace"}}`, got.ID)
 		}
 	}
+}
+
+func folderOf(params json.RawMessage) string {
+	var p struct{ Cwd string }
+	_ = json.Unmarshal(params, &p) // most have none
+	return p.Cwd
+}
+
+func terminalOf(result json.RawMessage) string {
+	var r struct{ TerminalID string }
+	_ = json.Unmarshal(result, &r) // most have none
+	return r.TerminalID
+}
+
+func quoted(s string) string { return `"` + s + `"` }
+
+// renamed replaces names in a line.
+func renamed(line string, names map[string]string) string {
+	for from, to := range names {
+		line = strings.ReplaceAll(line, from, to)
+	}
+	return line
 }
 
 // canonical normalises JSON for comparison.
