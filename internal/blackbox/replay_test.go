@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// recordedTraces holds recorded conversations with real agents.
+const recordedTraces = "../../session/acp/testdata/agents"
+
 // TestRecordedTracesReplayWithEveryLineKept replays the output of real agents into
 // sessions. No line may be an error. Every value the agent sent must be in the log,
 // mapped or raw, in order.
 func TestRecordedTracesReplayWithEveryLineKept(t *testing.T) {
 	t.Parallel()
-	const traces = "../../../shared/acp-traces"
-	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))
+	paths, err := filepath.Glob(filepath.Join(recordedTraces, "*.jsonl"))
 	require.NoError(t, err)
-	if len(paths) == 0 {
-		t.Skipf("no recorded traces in %s", traces)
-	}
+	require.NotEmpty(t, paths)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	agents := map[string]agent{}
@@ -46,6 +46,22 @@ func replay(t *testing.T, h *hub, path string) {
 	require.NoError(t, err)
 	session := h.create(traceOf(path))
 	c := h.screen(traceOf(path), session, 0)
+	if methods := requiredLogins(t, trace); methods != nil {
+		c.prompt(session.SessionID, "p1", "hello")
+		require.Equal(t, event.StopAgentExit, c.untilTurnEnds("p1").StopReason)
+		c.until("the ways to log in", func(_ []event.Event, s *wire.State) bool {
+			var offered []string
+			if s != nil && s.Agent.Status == wire.AgentFailed {
+				for _, m := range s.Agent.AuthMethods {
+					offered = append(offered, m.MethodID)
+				}
+			}
+			return slices.Equal(methods, offered)
+		})
+		return
+	}
+	ended := 0
+	c.hopeless = hopelessReplay(t, &ended)
 	prompts := 0
 	for i, l := range trace {
 		m, ok := l.parsed()
@@ -53,12 +69,15 @@ func replay(t *testing.T, h *hub, path string) {
 			continue
 		}
 		switch m.Method {
+		case "session/set_mode":
+			setModeAsTraced(t, c, session.SessionID, m)
 		case "session/prompt":
 			prompts++
 			c.prompt(session.SessionID, fmt.Sprintf("p%d", prompts), promptText(t, m))
 			// This answers the permission requests of the turn until it ends.
 			answerAsTraced(t, c, session.SessionID, trace[i:])
 			end := c.untilTurnEnds(fmt.Sprintf("p%d", prompts))
+			ended++
 			requireEndOf(t, trace, m, end)
 		}
 	}
@@ -68,14 +87,67 @@ func replay(t *testing.T, h *hub, path string) {
 		c.prompt(session.SessionID, "p1", "hello")
 		c.until("the agent", hasType(event.TypeAgentStarted))
 	}
-	lines := agentLines(trace)
-	c.until("all lines of the agent", func(events []event.Event, _ *wire.State) bool {
-		return len(lost(lines, events)) == 0 || len(events) > 2*len(lines)+50
+	c.until("the end of the trace", func(events []event.Event, _ *wire.State) bool {
+		return slices.ContainsFunc(payloads[event.Note](t, events), func(n event.Note) bool { return n.Method == traceEnd })
 	})
 	events := c.seen()
-	require.Empty(t, lost(lines, events), "lines of the agent that are not in the log")
+	require.Empty(t, lost(agentLines(trace), events), "lines of the agent that are not in the log")
 	require.Empty(t, payloads[event.Error](t, events))
 	requireSame(t, events, onDisk(t, h, session.SessionID)[:len(events)], "the screen")
+}
+
+// hopelessReplay returns the reason that a replay cannot go on: the agent has failed,
+// or has ended more turns than were waited for.
+func hopelessReplay(t *testing.T, ended *int) func([]event.Event) string {
+	turns, next := 0, 0
+	return func(events []event.Event) string {
+		for ; next < len(events); next++ {
+			switch events[next].Type {
+			case event.TypeError, event.TypeAgentExit:
+				return "the agent failed: " + string(events[next].Data)
+			case event.TypeTurnEnd:
+				turns++
+			}
+		}
+		if turns > *ended {
+			return "the turn ended"
+		}
+		return ""
+	}
+}
+
+// requiredLogins returns the ids of the ways to log in, if the trace's agent began no
+// session without one.
+func requiredLogins(t *testing.T, trace []traceLine) (ids []string) {
+	t.Helper()
+	methods := map[string]string{}
+	for _, l := range trace {
+		m, ok := l.parsed()
+		switch {
+		case !ok:
+		case l.Dir == "c>a":
+			methods[string(m.ID)] = m.Method
+		case m.isResponse() && methods[string(m.ID)] == "initialize":
+			var r struct{ AuthMethods []struct{ ID string } }
+			require.NoError(t, json.Unmarshal(m.Result, &r))
+			for _, method := range r.AuthMethods {
+				ids = append(ids, method.ID)
+			}
+		case m.isResponse() && methods[string(m.ID)] == "session/new" && len(m.Error) > 0:
+			return ids
+		}
+	}
+	return nil
+}
+
+func setModeAsTraced(t *testing.T, c *screen, session string, m message) {
+	t.Helper()
+	var p struct{ ModeID string }
+	require.NoError(t, json.Unmarshal(m.Params, &p))
+	require.NoError(t, c.socket().Send(t.Context(), &wire.SetMode{SessionID: session, ModeID: p.ModeID}))
+	c.until("mode "+p.ModeID, func(events []event.Event, _ *wire.State) bool {
+		return slices.ContainsFunc(payloads[event.Mode](t, events), func(mode event.Mode) bool { return mode.ModeID == p.ModeID && mode.By != "" })
+	})
 }
 
 func hasType(kind event.Type) func([]event.Event, *wire.State) bool {

@@ -8,8 +8,12 @@ import (
 	"os"
 )
 
-// traceName is the environment variable with the path of the trace to replay.
-const traceName = "ABIDE_BLACKBOX_TRACE"
+const (
+	// traceName is the environment variable with the path of the trace to replay.
+	traceName = "ABIDE_BLACKBOX_TRACE"
+	// traceEnd is the method of a notification at the end of a replay.
+	traceEnd = "_blackbox/trace_end"
+)
 
 // traceLine is one line of a recorded conversation between a client and an agent.
 type traceLine struct {
@@ -98,6 +102,7 @@ func playReplay() error {
 			}
 		}
 	}
+	fmt.Printf(`{"jsonrpc":"2.0","method":%q,"params":{}}`+"\n", traceEnd)
 	for { // until the hub closes stdin
 		if _, err := hub.ReadBytes('\n'); err != nil {
 			return nil

@@ -24,6 +24,8 @@ type screen struct {
 	t     *testing.T
 	name  string
 	watch *client.Watch
+	// hopeless, if set, returns why no wait can come to its end any more, or "".
+	hopeless func([]event.Event) string
 
 	mu      sync.Mutex
 	events  []event.Event
@@ -108,14 +110,23 @@ func (c *screen) until(what string, cond func(events []event.Event, state *wire.
 		if cond(events, state) {
 			return
 		}
-		select {
-		case <-changed:
-		case <-deadline:
+		why := ""
+		if c.hopeless != nil {
+			why = c.hopeless(events)
+		}
+		if why == "" {
+			select {
+			case <-changed:
+			case <-deadline:
+				why = "too late"
+			}
+		}
+		if why != "" {
 			last := ""
 			for _, e := range events[max(0, len(events)-8):] {
 				last += "\n" + string(e.Type) + " " + tail(string(e.Data), 300)
 			}
-			c.t.Fatalf("%s does not see %s; %d events, state %+v, the last:%s", c.name, what, len(events), state, last)
+			c.t.Fatalf("%s does not see %s (%s); %d events, state %+v, the last:%s", c.name, what, why, len(events), state, last)
 		}
 	}
 }
