@@ -35,7 +35,7 @@ type Options struct {
 	Door     *auth.Door
 	// Audit records grants, answers, deletions and refusals; the zero Trail records
 	// nothing.
-	Audit audit.Trail
+	Audit *audit.Trail
 	// Notify notifies people of sessions that need them.
 	Notify *notify.Notifier
 	// HubID and Version are sent to clients.

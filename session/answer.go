@@ -175,6 +175,11 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 		return err
 	}
 	q.tellAgent(outcomes...)
+	for _, o := range outcomes {
+		if o.Rule != "" && q.hub.answered != nil {
+			q.files.add(func() { q.hub.answered(q.id, o) }, func() {})
+		}
+	}
 	return nil
 }
 

@@ -31,6 +31,8 @@ type hub struct {
 	uploads  *uploadDays
 	// touched reports that a session's line in the list changed.
 	touched func(id string)
+	// answered is Options.RuleAnswered.
+	answered func(sessionID string, o event.PermissionOutcome)
 	// lost reports that another hub has the session, whose engine is closing.
 	lost   func(id string)
 	logger *slog.Logger

@@ -40,6 +40,9 @@ type Options struct {
 	// session, or for all sessions if the id is empty. It must not block. Nil
 	// always allows.
 	MayRule func(by event.Actor, sessionID string) bool
+	// RuleAnswered is called after an answer that a rule gave is in the log, in the order
+	// of the answers of a session. It may block. Nil is not called.
+	RuleAnswered func(sessionID string, o event.PermissionOutcome)
 	// InspectWorkspace returns the state of a workspace, for the prompt that
 	// resumes a turn. If nil, the prompt omits it.
 	InspectWorkspace InspectWorkspace
@@ -130,6 +133,7 @@ func NewManager(o Options) (*Manager, error) {
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, counter: resume.NewCounter(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger,
+		answered: o.RuleAnswered,
 	}
 	err = m.Configure(Settings{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,

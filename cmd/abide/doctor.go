@@ -129,7 +129,7 @@ func checkData(dir string) []finding {
 		return []finding{{levelRisk, "data", fmt.Sprintf("others may enter %s (mode %o)", dir, info.Mode().Perm()), "chmod -R go= " + dir}}
 	}
 	var found []finding
-	for _, name := range []string{"auth.json", "cli.json", "audit.jsonl"} {
+	for _, name := range []string{"auth.json", "cli.json", "grants.jsonl", "audit.jsonl"} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			found = append(found, finding{levelRisk, "data", fmt.Sprintf("others may read %s (mode %o)", name, info.Mode().Perm()), "chmod 600 " + filepath.Join(dir, name)})

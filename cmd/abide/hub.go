@@ -47,6 +47,7 @@ type hub struct {
 	registry  *auth.Registry
 	door      *auth.Door
 	agents    *agents
+	audit     *audit.Trail
 	manager   *session.Manager
 	notify    *notify.Notifier
 	server    *server.Server
@@ -81,6 +82,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	if err := h.sweep(ctx); err != nil {
 		return h, err
 	}
+	h.audit = audit.Open(h.dir)
 	if h.registry, err = auth.Open(c.Data, logger, nil); err != nil {
 		return h, err
 	}
@@ -97,6 +99,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	h.warnOfExposure(settings)
 	folders := newWorkspaces(ctx, logger)
 	h.manager, err = session.NewManager(session.Options{
+		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git,
 		Store: h.store, StartAgent: h.agents.start, Logger: logger,
@@ -116,7 +119,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	}
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: audit.Open(h.dir), HubID: h.store.HubID(), Version: versionText(),
+		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
 		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
@@ -188,6 +191,18 @@ func (h *hub) settings(c config.Config) session.Settings {
 			Sessions: c.Limits.Sessions, Agents: c.Limits.Agents,
 			SessionAttachmentBytes: int64(c.Limits.SessionAttachmentsMiB) << 20, DailyAttachmentBytes: int64(c.Limits.DailyAttachmentsMiB) << 20,
 		},
+	}
+}
+
+// noteRuleAnswer records an answer that a rule gave. The answer is in the session's log
+// already, so a failed write changes nothing.
+func (h *hub) noteRuleAnswer(sessionID string, o event.PermissionOutcome) {
+	r := audit.Record{
+		Verb: audit.RuleAnswer, By: o.By, ByID: o.ByID, Peer: "hub", SessionID: sessionID,
+		Detail: fmt.Sprintf("%s: %s %s by rule %s", o.PermissionID, o.Outcome, o.OptionID, o.Rule),
+	}
+	if err := h.audit.Append(r); err != nil {
+		h.logger.Error("audit trail could not be written", "verb", r.Verb, "err", err)
 	}
 }
 
@@ -288,6 +303,7 @@ func (h *hub) close() error {
 			h.notify.Finish(ctx)
 		}
 	}
+	errs = append(errs, h.audit.Close())
 	if h.store == nil {
 		return errors.Join(errs...)
 	}

@@ -111,7 +111,7 @@ func (h *hub) pairingCode() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := audit.Open(h.dir).Append(audit.Record{Verb: audit.PairingLink, By: "hub", Peer: "local"}); err != nil {
+	if err := h.audit.Append(audit.Record{Verb: audit.PairingLink, By: "hub", Peer: "local"}); err != nil {
 		h.logger.Error("audit trail could not be written", "verb", audit.PairingLink, "err", err)
 	}
 	return code, nil

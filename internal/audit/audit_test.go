@@ -7,12 +7,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/stretchr/testify/require"
 )
 
 func TestRecordsAreNumberedWithoutGapsAcrossWriters(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var group sync.WaitGroup
 	for range 4 {
@@ -36,16 +39,17 @@ func TestRecordsAreNumberedWithoutGapsAcrossWriters(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
 	require.EqualValues(t, 99, rest[0].Seq)
-	info, err := os.Stat(filepath.Join(dir, "audit.jsonl"))
+	info, err := os.Stat(filepath.Join(dir, "grants.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
 func TestALineThatACrashCutOffIsReadPast(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	trail := audit.Open(dir)
 	require.NoError(t, trail.Append(audit.Record{Verb: audit.TokenMade}))
-	f, err := os.OpenFile(filepath.Join(dir, "audit.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(filepath.Join(dir, "grants.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	_, err = f.WriteString(`{"seq":2,"verb":"tok`)
 	require.NoError(t, err)
@@ -59,6 +63,7 @@ func TestALineThatACrashCutOffIsReadPast(t *testing.T) {
 }
 
 func TestTheFileIsBoundedAndItsPredecessorKept(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	trail := audit.Open(dir)
 	line := fmt.Sprintf(`{"seq":41,"verb":"token_made","detail":%q}`+"\n", strings.Repeat("x", 400))
@@ -73,4 +78,50 @@ func TestTheFileIsBoundedAndItsPredecessorKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 3, "the seq must continue in the new file")
 	require.EqualValues(t, 44, records[2].Seq)
+}
+
+func TestAnswersOfOneCredentialAreBoundedByTheHourAndGrantsAreNot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		trail := audit.Open(dir)
+		answer := func(by string) {
+			require.NoError(t, trail.Append(audit.Record{Verb: audit.PermissionAnswer, By: by, ByID: by, Detail: strings.Repeat("é", 5000)}))
+		}
+		for range 1500 {
+			answer("collaborator")
+		}
+		answer("owner")
+		require.NoError(t, trail.Append(audit.Record{Verb: audit.AccessRevoked, By: "collaborator", ByID: "collaborator"}))
+		records, err := trail.After(0, 10_000)
+		require.NoError(t, err)
+		require.Len(t, records, 1000+1+1)
+		require.Equal(t, strings.Repeat("é", 150), records[0].Detail)
+		require.Equal(t, audit.AccessRevoked, records[1001].Verb)
+
+		time.Sleep(time.Hour)
+		answer("collaborator")
+		records, err = trail.After(1002, 10_000)
+		require.NoError(t, err)
+		require.Len(t, records, 2)
+		require.Equal(t, audit.LeftOut, records[0].Verb)
+		require.Equal(t, "collaborator", records[0].ByID)
+		require.Equal(t, "500 more records in the hour from 2000-01-01T00:00:00Z, the last one permission_answer", records[0].Detail)
+		require.Equal(t, audit.PermissionAnswer, records[1].Verb)
+
+		for range 1001 { // an agent asks, and the owner's rule answers
+			require.NoError(t, trail.Append(audit.Record{Verb: audit.RuleAnswer, By: "owner", ByID: "owner", SessionID: "s"}))
+		}
+		answer("owner")
+		require.NoError(t, trail.Close())
+		records, err = trail.After(1002+2+1000, 10_000)
+		require.NoError(t, err)
+		require.Len(t, records, 2)
+		require.Equal(t, audit.PermissionAnswer, records[0].Verb, "an agent's requests do not use up what its owner may write")
+		require.Equal(t, "s", records[1].SessionID)
+		require.Contains(t, records[1].Detail, "1 more records")
+		info, err := os.Stat(filepath.Join(dir, "grants.jsonl"))
+		require.NoError(t, err)
+		require.Less(t, info.Size(), int64(200))
+	})
 }

@@ -43,7 +43,7 @@ type Parts struct {
 	Manager  *session.Manager
 	Registry *auth.Registry
 	Door     *auth.Door
-	Audit    audit.Trail
+	Audit    *audit.Trail
 	Notify   *notify.Notifier
 	Files    *workspace.Files
 	Folders  Folders
@@ -61,7 +61,7 @@ type API struct {
 	manager  *session.Manager
 	registry *auth.Registry
 	door     *auth.Door
-	audit    audit.Trail
+	audit    *audit.Trail
 	notify   *notify.Notifier
 	files    *workspace.Files
 	folders  Folders
