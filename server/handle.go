@@ -246,9 +246,10 @@ func (c *SessionWSClient) loadEvents(m *wire.LoadEvents) error {
 }
 
 func (c *SessionWSClient) prompt(m *wire.Prompt, s *session.BackgroundSession) error {
+	grant := c.grant.Load()
 	result, err := s.Prompt(c.ctx, session.PromptRequest{
 		PromptID: m.PromptID, Text: m.Text, Attachments: m.Attachments,
-		When: session.When(m.When), ScheduledAt: m.ScheduledAt, Actor: c.grant.Load().By(),
+		When: session.When(m.When), ScheduledAt: m.ScheduledAt, Actor: grant.By(), Guest: !grant.May(auth.Manage, s.ID()),
 	})
 	if err != nil {
 		return err

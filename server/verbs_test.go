@@ -291,3 +291,33 @@ func TestASessionIsEndedOverHTTP(t *testing.T) {
 	require.NotEmpty(t, ended.ByID)
 	require.Equal(t, 400, end(map[string]string{"reason": strings.Repeat("x", 2000)}).status)
 }
+
+func TestACollaboratorLeavesPlacesOfTheQueueForTheOwner(t *testing.T) {
+	for size, guests := range map[int]int{1: 0, 2: 1, 5: 4, 10: 8} {
+		h := startHub(t, hubOptions{queue: session.QueueSettings{MaxSize: size}})
+		s := h.session()
+		send := func(token, id string) int {
+			header := bearer(token)
+			header.Set("Idempotency-Key", id)
+			return h.do("POST", "/api/sessions/"+s.ID()+"/queue", map[string]any{"text": "later"}, header).status
+		}
+		p := h.dial("/api/sessions/" + s.ID() + "/ws")
+		p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "ask"})
+		find(p, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 }) // the session is busy
+		guest := h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()})
+		p2 := h.dialAs("/api/sessions/"+s.ID()+"/ws", bearer(guest))
+		for i := range size {
+			want := 202
+			if i >= guests {
+				want = 409
+			}
+			require.Equal(t, want, send(guest, fmt.Sprint("guest ", i)), "prompt %d of %d", i, size)
+		}
+		p2.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "over a socket", Text: "later"})
+		require.Equal(t, wire.CodeConflict, find[*wire.Error](p2, nil).Code)
+		for i := range size - guests {
+			require.Equal(t, 202, send(h.token, fmt.Sprint("owner ", i)), "of %d", size)
+		}
+		require.Equal(t, 409, send(h.token, "one more"))
+	}
+}

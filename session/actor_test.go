@@ -66,7 +66,7 @@ func TestAnEditIsTheEditors(t *testing.T) {
 		require.Equal(t, []string{"bob", person("bob").ID, "ann", person("ann").ID}, []string{item.Actor, item.ByID, item.Author, item.AuthorID})
 	}
 
-	made, err := b.AddComment(comment("c", "why?"))
+	made, err := b.AddComment(comment("c", "why?"), false)
 	require.NoError(t, err)
 	text := "why not?"
 	changed, err := b.EditComment("c", session.CommentPatch{Text: &text}, person("bob"))

@@ -23,10 +23,11 @@ const (
 	// commentsFile holds a session's review comments: a line with the format and
 	// the version, then one line for each comment.
 	commentsFile = "comments.jsonl"
-	// maxComments limits the comments of a session; maxComment limits the bytes of
-	// one.
-	maxComments = 1000
-	maxComment  = 8 << 10
+	// maxComments limits the comments of a session; those of a guest, and the comments
+	// that are there when a guest adds one, have lower limits: the rest is the owners'.
+	maxComments, maxGuestComments, maxOneGuest = 1000, 750, 250
+	// maxComment limits the bytes of a comment.
+	maxComment = 8 << 10
 )
 
 // Comment is a person's comment on a range of events. It is not an event: the log
@@ -187,8 +188,8 @@ func (b *BackgroundSession) CommentsChanged() <-chan struct{} { return b.comment
 
 // AddComment adds a comment, which is on the device when AddComment returns. The
 // client chooses the id. Repeating the call changes nothing; another comment with
-// the same id is ErrConflict.
-func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
+// the same id is ErrConflict. A guest may not manage the session.
+func (b *BackgroundSession) AddComment(c Comment, guest bool) (Comment, error) {
 	if c.ToSeq == 0 {
 		c.ToSeq = c.FromSeq
 	}
@@ -217,6 +218,17 @@ func (b *BackgroundSession) AddComment(c Comment) (Comment, error) {
 		}
 		if len(list) >= maxComments {
 			return nil, fmt.Errorf("%w: the session has %d comments, which is the most: remove some", state.ErrConflict, maxComments)
+		}
+		if guest {
+			own := 0
+			for _, there := range list {
+				if (event.Actor{Name: c.By, ID: c.ByID}).Is(there.By, there.ByID) || c.ByID != "" && c.ByID == there.AuthorID {
+					own++
+				}
+			}
+			if own >= maxOneGuest || len(list) >= maxGuestComments {
+				return nil, fmt.Errorf("%w: %d of the session's %d comments are yours, and you may have %d; without access to manage the session you may add some while it has less than %d", state.ErrConflict, own, len(list), maxOneGuest, maxGuestComments)
+			}
 		}
 		return append(list, c), nil
 	})

@@ -20,14 +20,14 @@ func comment(id, text string) session.Comment {
 func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	h := newHub(t)
 	b := h.create()
-	before, err := b.AddComment(comment("c1", "why?"))
+	before, err := b.AddComment(comment("c1", "why?"), false)
 	require.NoError(t, err)
-	again, err := b.AddComment(comment("c1", "why?"))
+	again, err := b.AddComment(comment("c1", "why?"), false)
 	require.NoError(t, err)
 	require.Equal(t, before, again)
-	_, err = b.AddComment(comment("c1", "why not?"))
+	_, err = b.AddComment(comment("c1", "why not?"), false)
 	require.ErrorIs(t, err, state.ErrConflict)
-	_, err = b.AddComment(comment("c2", "and this?"))
+	_, err = b.AddComment(comment("c2", "and this?"), false)
 	require.NoError(t, err)
 	settled, words := true, "because"
 	after, err := b.EditComment("c1", session.CommentPatch{Resolved: &settled, Text: &words}, person("ann"))
@@ -57,7 +57,7 @@ func TestCommentsHaveBounds(t *testing.T) {
 		"behind the log":  {CommentID: "c", FromSeq: 1, ToSeq: 1 << 40, Text: "x"},
 		"the wrong order": {CommentID: "c", FromSeq: 2, ToSeq: 1, Text: "x"},
 	} {
-		_, err := b.AddComment(c)
+		_, err := b.AddComment(c, false)
 		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
 	require.Zero(t, b.CommentCount())
@@ -71,6 +71,30 @@ func TestASessionHasAtMostAThousandComments(t *testing.T) {
 		file = append(file, fmt.Sprintf(`{"comment_id":"c%d","from_seq":1,"to_seq":1,"text":"x","by":"ann","at":"2026-02-21T14:03:07Z","resolved":false}`, i))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "sessions", b.ID(), "comments.jsonl"), []byte(strings.Join(file, "\n")+"\n"), 0o600))
-	_, err := b.AddComment(comment("c1000", "one more"))
+	_, err := b.AddComment(comment("c1000", "one more"), false)
 	require.ErrorIs(t, err, state.ErrConflict)
+}
+
+func TestGuestsLeaveCommentsForTheOwnersAndForEachOther(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	path := filepath.Join(h.dir, "sessions", b.ID(), "comments.jsonl")
+	fill := func(n int, by func(i int) string) {
+		file := []string{fmt.Sprintf(`{"format":1,"version":%d}`, n)}
+		for i := range n {
+			file = append(file, fmt.Sprintf(`{"comment_id":"c%d","from_seq":1,"to_seq":1,"text":"x","by":"ann","by_id":%q,"at":"2026-02-21T14:03:07Z","resolved":false}`, i, by(i)))
+		}
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(file, "\n")+"\n"), 0o600))
+	}
+	fill(250, func(int) string { return "id-ann" })
+	_, err := b.AddComment(comment("more", "one more of ann"), true)
+	require.ErrorIs(t, err, state.ErrConflict)
+	_, err = b.AddComment(session.Comment{CommentID: "bob", FromSeq: 1, Text: "one of bob", By: "bob", ByID: "id-bob"}, true)
+	require.NoError(t, err)
+
+	fill(750, func(i int) string { return fmt.Sprint("guest ", i/250) })
+	_, err = b.AddComment(comment("more", "one of another guest"), true)
+	require.ErrorIs(t, err, state.ErrConflict)
+	_, err = b.AddComment(comment("more", "one of the owner"), false)
+	require.NoError(t, err)
 }

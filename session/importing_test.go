@@ -33,7 +33,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			b, _ := h.busy()
 			blob, err := b.Log().PutBlobFrom(ctxOf(t), "text/plain", strings.NewReader("a large value"))
 			require.NoError(t, err)
-			_, err = b.AddComment(comment("c1", "why?"))
+			_, err = b.AddComment(comment("c1", "why?"), false)
 			require.NoError(t, err)
 			require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: ptr("Given")}))
 			file := exported(t, b, format)

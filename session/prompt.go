@@ -43,6 +43,9 @@ type PromptRequest struct {
 	// ScheduledAt, if set, keeps the prompt in the queue until then.
 	ScheduledAt *time.Time
 	Actor       event.Actor
+	// Guest means that the person may not manage the session. The last places of the
+	// queue are not for guests.
+	Guest bool
 }
 
 // PromptResult is the latest outcome of a prompt.
@@ -200,6 +203,9 @@ func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment, reply 
 	}
 	if !settings.Untitled {
 		item.Title = state.FirstSentence(r.Text)
+	}
+	if waiting := i.queue.Len(); r.Guest && waiting >= settings.guestSize() {
+		return fmt.Errorf("%w: %d prompts wait, and the last places of the queue are the owner's", state.ErrConflict, waiting)
 	}
 	i.queue.SetMaxSize(settings.maxSize())
 	save, err := i.queue.Add(item)

@@ -67,6 +67,10 @@ func (q QueueSettings) maxSize() int {
 	return q.MaxSize
 }
 
+// guestSize limits the prompts that wait when a guest sends one. One place in five, at
+// least one, is the owners'.
+func (q QueueSettings) guestSize() int { return q.maxSize() - (q.maxSize()+4)/5 }
+
 // PermissionSettings decide about permission requests in unwatched sessions. A
 // timeout never allows a request. They are the policy of sessions that begin while
 // they are in force.

@@ -70,7 +70,7 @@ func commentAddRoute(s *API, c *call) error {
 		return err
 	}
 	by := c.grant.By()
-	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID})
+	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID}, !c.grant.May(auth.Manage, own.ID()))
 	if err != nil {
 		return err
 	}

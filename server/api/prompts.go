@@ -66,7 +66,7 @@ func askAgent(c *call, when session.When) error {
 	}
 	result, err := own.Prompt(c.r.Context(), session.PromptRequest{
 		PromptID: id, Text: in.Text, Attachments: in.Attachments, When: when,
-		ScheduledAt: in.ScheduledAt, Actor: c.grant.By(),
+		ScheduledAt: in.ScheduledAt, Actor: c.grant.By(), Guest: !c.grant.May(auth.Manage, own.ID()),
 	})
 	if err != nil {
 		return err
