@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // longestName is the most runes of a device's name.
@@ -14,20 +16,39 @@ const longestName = 64
 // reserved reports names that logs use for the hub, agents, and credentials without
 // a name. A browser that asks for one gets its id as its name.
 func reserved(name string) bool {
-	name = strings.ToLower(name)
+	name = fold(cleanName(name))
 	return name == "hub" || name == "agent" ||
 		strings.HasPrefix(name, string(KindDevice)+":") || strings.HasPrefix(name, string(KindToken)+":")
 }
 
-func reservedError(name string) error {
-	return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
+// fold makes names equal that a person reads as one: those in other widths, styles and
+// cases.
+func fold(name string) string { return norm.NFKC.String(strings.ToLower(norm.NFKC.String(name))) }
+
+// invisible reports whether Unicode says to draw a character as nothing
+// (Default_Ignorable_Code_Point).
+func invisible(c rune) bool {
+	format := unicode.Is(unicode.Cf, c) && !unicode.Is(unicode.Prepended_Concatenation_Mark, c)
+	return format || unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// checkName refuses a name that others could take for another one.
+func checkName(name string) error {
+	if i := strings.IndexFunc(name, invisible); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(name[i:])
+		return fmt.Errorf("%w: the name %q has the invisible character %U; leave it out", ErrInvalid, name, c)
+	}
+	if reserved(name) {
+		return fmt.Errorf("%w: the name %q is reserved; choose another", ErrInvalid, name)
+	}
+	return nil
 }
 
 // cleanName makes a device's name printable as one line in a list, a log and a
 // terminal.
 func cleanName(name string) string {
 	name = strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || !unicode.IsPrint(c) {
+		if c == utf8.RuneError || !unicode.IsPrint(c) || invisible(c) {
 			return -1
 		}
 		return c
@@ -39,7 +60,7 @@ func cleanName(name string) string {
 // two browsers of one kind give the same name.
 func freeName(name string, devices []grantRecord) string {
 	taken := func(name string) bool {
-		return slices.ContainsFunc(devices, func(g grantRecord) bool { return g.Name == name })
+		return slices.ContainsFunc(devices, func(g grantRecord) bool { return fold(g.Name) == fold(name) })
 	}
 	free := name
 	for n := 2; name != "" && taken(free); n++ {

@@ -88,8 +88,8 @@ func (r *Registry) MintToken(req TokenRequest) (secret string, g Grant, err erro
 	if req.Scope != Owner && req.SessionID == "" {
 		return "", Grant{}, fmt.Errorf("%w: a %s token requires a session (--session ID)", ErrInvalid, req.Scope)
 	}
-	if reserved(cleanName(req.Name)) {
-		return "", Grant{}, reservedError(req.Name)
+	if err := checkName(req.Name); err != nil {
+		return "", Grant{}, err
 	}
 	if req.Life < 0 {
 		return "", Grant{}, fmt.Errorf("%w: a lifetime of %s is in the past", ErrInvalid, req.Life)
@@ -327,12 +327,12 @@ func (r *Registry) Revoke(id string) error {
 // Rename changes the name of a device or a token. A name without printable
 // characters is ErrInvalid.
 func (r *Registry) Rename(id, name string) (Grant, error) {
+	if err := checkName(name); err != nil {
+		return Grant{}, err
+	}
 	name = cleanName(name)
 	if name == "" {
 		return Grant{}, fmt.Errorf("renaming %s: %w: a name cannot be empty", id, ErrInvalid)
-	}
-	if reserved(name) {
-		return Grant{}, reservedError(name)
 	}
 	var renamed Grant
 	err := r.file.update(func(next *record) error {
