@@ -7,14 +7,50 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"time"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
 
 var blobName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// exported is metadata.json of an export. It has nothing of the hub's machine: no run or
+// boot, no place in a file, no birth time and no user id.
+type exported struct {
+	Format      int           `json:"format"`
+	SessionID   string        `json:"session_id"`
+	Name        string        `json:"name,omitempty"`
+	Named       bool          `json:"named,omitempty"`
+	Agent       string        `json:"agent,omitempty"`
+	Workspace   string        `json:"workspace,omitempty"`
+	ProjectRoot string        `json:"project_root,omitempty"`
+	CreatedBy   string        `json:"created_by,omitempty"`
+	CreatedAt   time.Time     `json:"created_at"`
+	UpdatedAt   time.Time     `json:"updated_at"`
+	Status      string        `json:"status,omitempty"`
+	Archived    bool          `json:"archived,omitempty"`
+	Imported    bool          `json:"imported,omitempty"`
+	ForkedFrom  *event.Forked `json:"forked_from,omitempty"`
+	LastLine    string        `json:"last_line,omitempty"`
+	Mode        string        `json:"mode,omitempty"`
+	EventCount  int64         `json:"event_count"`
+	MinSeq      event.Seq     `json:"min_seq"`
+	MaxSeq      event.Seq     `json:"max_seq"`
+	Epoch       string        `json:"epoch"`
+}
+
+func exportedMetadata(md journal.Metadata) exported {
+	return exported{
+		Format: md.Format, SessionID: md.SessionID, Name: md.Name, Named: md.Named, Agent: md.Agent, Workspace: md.Workspace, ProjectRoot: md.ProjectRoot,
+		CreatedBy: md.CreatedBy, CreatedAt: md.CreatedAt, UpdatedAt: md.UpdatedAt, Status: md.Status, Archived: md.Archived, Imported: md.Imported,
+		ForkedFrom: md.ForkedFrom, LastLine: md.LastLine, Mode: md.Mode,
+		EventCount: md.EventCount, MinSeq: md.MinSeq, MaxSeq: md.MaxSeq, Epoch: md.Epoch,
+	}
+}
 
 // Export describes the session for package export, with the events from from to to;
 // 0 means the first or the last.
@@ -31,7 +67,7 @@ func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 	if from < 0 || to < 0 || s.First > s.Last {
 		return s, fmt.Errorf("%w: there are no events from %d to %d: the log has %d to %d", state.ErrInvalid, from, to, marks.Min, marks.Visible)
 	}
-	listed, err := json.Marshal(md)
+	listed, err := json.Marshal(exportedMetadata(md))
 	if err != nil {
 		return s, fmt.Errorf("export metadata: %w", err)
 	}

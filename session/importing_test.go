@@ -1,7 +1,12 @@
 package session_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,3 +110,22 @@ func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+func TestMetadataOfAnExportHasNothingOfTheMachine(t *testing.T) {
+	h := newHub(t)
+	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: event.Actor{Name: "command line", ID: "uid:1000"}, Key: "a key"})
+	require.NoError(t, err)
+	file := exported(t, b, export.Zip)
+	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	require.NoError(t, err)
+	part, err := archive.Open("metadata.json")
+	require.NoError(t, err)
+	defer part.Close()
+	var fields map[string]any
+	require.NoError(t, json.NewDecoder(part).Decode(&fields))
+	require.Subset(t, []string{
+		"format", "session_id", "name", "named", "agent", "workspace", "project_root", "created_by", "created_at", "updated_at", "status", "archived",
+		"imported", "forked_from", "last_line", "mode", "event_count", "min_seq", "max_seq", "epoch",
+	}, slices.Collect(maps.Keys(fields)))
+	require.NotContains(t, fmt.Sprint(fields), "uid:1000")
+}

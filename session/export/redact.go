@@ -17,7 +17,8 @@ import (
 type Redaction struct {
 	// Secrets are texts of the form of a known token, key or password.
 	Secrets bool
-	// Paths are the names of the session's directories and of home directories.
+	// Paths are the names of the session's directories and of home directories, and
+	// other absolute paths.
 	Paths bool
 	// Images are pictures.
 	Images bool
@@ -46,6 +47,7 @@ const (
 	gone     = "[redacted]"
 	goneHome = "/home/user"
 	goneWork = "/workspace"
+	goneElse = "/elsewhere"
 )
 
 // secretShapes are the forms of secrets: of well-known services, then of anything
@@ -86,18 +88,22 @@ func secretName() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:--?)?(?:[a-z0-9]+[_-])*(?:` + secretNames + `|pass|pwd|authorization|cookie|set-cookie)$`)
 }
 
+// credentialID is the id of one of abide's credentials, as it names an actor, or a value
+// that its name calls an id.
+const credentialID = `(?i)^(?:token:[0-9a-f]{16}[.:)\]]*|[a-z0-9_-]*(?:token|key)[_-]?id["']?\s*[=:]\s*["']?[^\s"',;&]+)$`
+
 // redactor removes the parts that a redaction names. It also counts it. One
 // goroutine uses it.
 type redactor struct {
 	Redaction
-	secrets, homes, pictures *regexp.Regexp
-	name                     *regexp.Regexp
-	known                    map[string]bool   // values of secrets, by which they are found elsewhere
-	again                    *strings.Replacer // of the known values; nil while they are learned
-	joined                   map[event.Seq]string
-	dirs                     *strings.Replacer
-	has                      []string // the directories that dirs replaces
-	found                    Found
+	secrets, homes, elsewhere, pictures *regexp.Regexp
+	name, ids                           *regexp.Regexp
+	known                               map[string]bool   // values of secrets, by which they are found elsewhere
+	again                               *strings.Replacer // of the known values; nil while they are learned
+	joined                              map[event.Seq]string
+	dirs                                *strings.Replacer
+	has                                 []string // the directories that dirs replaces
+	found                               Found
 
 	secretsHere, pathsHere, imagesHere int // in this event
 }
@@ -106,6 +112,8 @@ func newRedactor(s Session, redact Redaction) *redactor {
 	r := &redactor{Redaction: redact, name: secretName(), known: map[string]bool{}}
 	r.secrets = regexp.MustCompile(strings.Join(secretShapes(), "|"))
 	r.homes = regexp.MustCompile(`(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[^/\\\s"'` + "`" + `:;,<>|)]+|/root\b`)
+	r.ids = regexp.MustCompile(credentialID)
+	r.elsewhere = regexp.MustCompile(otherPath)
 	r.pictures = regexp.MustCompile(`data:image/[a-zA-Z0-9.+-]+;base64,[A-Za-z0-9+/=]+`)
 	for _, dir := range []string{s.Workspace, s.ProjectRoot} {
 		if len(dir) > 1 && !slices.Contains(r.has, dir) {
@@ -232,7 +240,7 @@ func (r *redactor) value(v any) any {
 			if r.name.MatchString(name) || paired && name == "value" {
 				out[r.text(name)] = r.secret(inner)
 			} else {
-				out[r.text(name)] = r.value(inner)
+				out[r.text(name)] = r.path(name, inner)
 			}
 		}
 		return out
@@ -325,7 +333,7 @@ func (r *redactor) text(s string) string {
 			s = inner
 		}
 		s = r.secrets.ReplaceAllStringFunc(s, func(found string) string {
-			if strings.HasSuffix(found, gone) {
+			if strings.HasSuffix(found, gone) || r.ids.MatchString(found) {
 				return found
 			}
 			r.learn(found)
@@ -348,8 +356,67 @@ func (r *redactor) text(s string) string {
 		}
 		s = r.dirs.Replace(s)
 		s = r.homes.ReplaceAllStringFunc(s, func(string) string { r.pathsHere++; return goneHome })
+		s = r.others(s)
 	}
 	return s
+}
+
+// otherPath is an absolute path of at least two names, and what is before it: an address
+// has its host there.
+const otherPath = `(^|file://|[\s"'` + "`" + `=:;,<>|()\[\]{}&@])((?:/[^/\s"'` + "`" + `:;,<>|()\[\]{}]+){2,}/?|[A-Za-z]:\\+[^\s"'` + "`" + `:;,<>|]+|\\\\+[^\\\s]+\\[^\s"'` + "`" + `:;,<>|]+)`
+
+// others removes the absolute paths outside of the session's and home directories.
+// Those of programs, which every machine has, stay.
+func (r *redactor) others(s string) string {
+	if !strings.ContainsAny(s, `/\`) {
+		return s
+	}
+	var out strings.Builder
+	last := 0
+	for _, at := range r.elsewhere.FindAllStringSubmatchIndex(s, -1) {
+		path := s[at[4]:at[5]]
+		if common(path) {
+			continue
+		}
+		out.WriteString(s[last:at[4]] + goneElse)
+		last = at[5]
+		r.pathsHere++
+	}
+	return out.String() + s[last:]
+}
+
+// common reports whether a path is one that every machine has, or stands for one that
+// was removed.
+func common(path string) bool {
+	top, _, _ := strings.Cut(path[1:], "/")
+	return path[0] == '/' && slices.Contains([]string{goneWork[1:], goneElse[1:], "home", "bin", "sbin", "usr", "dev", "proc", "sys"}, top)
+}
+
+// pathName reports of a name in JSON whether its value is a path, spaces included.
+func pathName(name string) bool {
+	name = strings.ToLower(name)
+	for _, end := range []string{"path", "cwd", "dir", "directory", "file", "root", "workspace", "folder", "filename"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// path redacts the value of a name. A path that it is as a whole goes as a whole.
+func (r *redactor) path(name string, v any) any {
+	text, ok := v.(string)
+	if !ok || !r.Paths || !pathName(name) || !strings.HasPrefix(text, "/") || strings.ContainsAny(text, "\r\n") {
+		return r.value(v)
+	}
+	out := r.text(text)
+	if common(out) && !strings.HasPrefix(out, goneElse) || out == "/" {
+		return out
+	}
+	if out == text {
+		r.pathsHere++
+	}
+	return goneElse
 }
 
 // file redacts a file of JSON, or of lines of it.

@@ -88,3 +88,50 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 		require.NotContains(t, out, "[redacted]", text)
 	}
 }
+
+func TestPathsOutsideOfWorkspaceAndHomeAreRemovedInEveryFormat(t *testing.T) {
+	texts := []string{
+		"see /data/hushhush/notes.txt", "cd /data/hushhush && ls", "PATH=/data/hushhush/bin:/opt/hushhush/bin", `open("/var/hushhush/x")`,
+		"file:///data/hushhush/x", "(/mnt/hushhush/a b)", "/etc/hushhush/conf", "`/tmp/hushhush/x`", `C:\hushhush\notes.txt`, `\\server\hushhush\x`,
+		"--config=/srv/hushhush/c.yaml", "[x](/data/hushhush/y)", "/data/hushhush", "a:/data/hushhush/b",
+	}
+	for _, text := range texts {
+		raw, err := json.Marshal(map[string]any{"command": text, "list": []string{text}})
+		require.NoError(t, err)
+		named, err := json.Marshal(map[string]any{"file_path": "/data/my hushhush", "cwd": "/my data/hushhush"})
+		require.NoError(t, err)
+		s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, event.AgentMessage{MessageID: "m", Text: event.Text(text)},
+			event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: text, RawInput: raw}},
+			event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "d", Title: "read", RawInput: named}},
+			event.FileRead{Path: "/data/hushhush/my file", Bytes: 1}, event.TerminalOutput{TerminalID: "t", Data: event.Text(text)})
+		for _, format := range export.Formats() {
+			out := bytesOf(t, format, write(t, s, format, "paths"))
+			require.NotContains(t, out, "hushhush", "%s as %s", text, format)
+		}
+	}
+}
+
+func TestWhatIsNoPathOfTheMachineStays(t *testing.T) {
+	for _, text := range []string{
+		"https://example.org/a/b?c=/d", "and/or", "1/2/3", "/help me", "/usr/bin/env python", "2>/dev/null", "</div>", "src/a/b.go", "./a/b", "~/notes/x", "a // b",
+	} {
+		out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}), export.JSONL, "paths")
+		encoded, err := json.Marshal(text)
+		require.NoError(t, err)
+		require.Contains(t, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(out), strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(encoded)))
+	}
+}
+
+func TestTheIDOfACredentialIsNoSecret(t *testing.T) {
+	const id = "9f3a11c07b2d4e55"
+	texts := []string{"From now on abide answers for token:" + id + ": allow", "token_id=" + id, `access_key_id: "` + id + `"`, "tokenId: " + id}
+	for _, text := range texts {
+		s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text), Actor: "token:" + id, ByID: id},
+			event.PermissionOutcome{PermissionID: "q", Outcome: event.OutcomeSelected, OptionID: "yes", By: "token:" + id, ByID: id})
+		for _, format := range export.Formats() {
+			require.NotContains(t, bytesOf(t, format, write(t, s, format, "secrets")), "[redacted]", "%s as %s", text, format)
+		}
+	}
+	out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: "token: " + id}), export.JSONL, "secrets")
+	require.NotContains(t, out, id, "a value given to the name token is a secret")
+}
