@@ -12,6 +12,7 @@ type agentOffers struct {
 	resumable bool                // it can resume its session: only such an agent is stopped when idle
 	prompts   *PromptCapabilities // nil if the agent did not report them
 	logins    []string            // ids of its login methods
+	modes     bool                // it has modes that are no option
 }
 
 // offersOf reads the capabilities that an agent announced at its start. Unreadable
@@ -35,7 +36,7 @@ func offersOf(p event.AgentStarted) agentOffers {
 			} `json:"authMethods"`
 		} `json:"initialize"`
 	}
-	o := agentOffers{known: true}
+	o := agentOffers{known: true, modes: p.Settings != nil && p.Settings.Mode != ""}
 	if json.Unmarshal(p.Raw, &raw) != nil {
 		return o
 	}

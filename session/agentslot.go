@@ -82,6 +82,7 @@ type agentProcess struct {
 	heard   time.Time        // when it last sent anything, recorded or not
 	// chosen are the settings that people gave it since it started, by field.
 	chosen    map[string]string
+	settings  agentSettings
 	restSince time.Time // since when it is idle and could be stopped; zero if it is not
 	cause     stopCause
 	// exited is set if it ended during its start. The error of StartAgent then
@@ -160,6 +161,7 @@ func (a *agentSlot) start() {
 	}
 	a.message, a.cause, a.exited = "", notStopped, nil
 	a.offers.known, a.offers.resumable = false, false
+	a.settings = agentSettings{}
 	a.dirty = true
 	s := newSink(a.record, a.helpers.ended)
 	a.sink = s
@@ -360,7 +362,7 @@ func (a *agentSlot) stopProcess(proc Agent) {
 func (a *agentSlot) gone() {
 	a.detach()
 	a.proc, a.version, a.lastWordBy, a.restSince, a.chosen = nil, "", time.Time{}, time.Time{}, nil
-	a.turn.applying = false
+	a.settings = agentSettings{}
 	a.become(AgentAbsent, "")
 	a.hub.pool.release(a.seat)
 	a.dirty = true

@@ -59,6 +59,7 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		inMode(h, "ask", "1")
 		b, a := h.busy()
 		inMode(h, "auto", "1")
+		h.agents.refuses = map[string]bool{"mode": true}
 		a.die(crash)
 		await(t, b, "paused", func(s session.State) bool {
 			return s.Interruption != nil && s.Interruption.Reason == event.CutPaused

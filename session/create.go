@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -25,7 +26,10 @@ type CreateRequest struct {
 	Name string
 	// Prompt, if not empty, is the first prompt.
 	Prompt string
-	Actor  event.Actor
+	// Mode and Model, if not empty, are those that the session begins with, instead of
+	// the configured ones.
+	Mode, Model string
+	Actor       event.Actor
 	// Policy decides about permission requests while no person watches; nil means
 	// that of the hub's configuration now. It is recorded and does not change.
 	Policy *event.Policy
@@ -59,6 +63,9 @@ func (r CreateRequest) hash() string {
 	}
 	if r.Policy != nil {
 		asked = append(asked, fmt.Sprintf("with policy %s %d", r.Policy.Unattended, r.Policy.WaitLimitMS))
+	}
+	if r.Mode+r.Model != "" {
+		asked = append(asked, "in mode "+r.Mode, "with model "+r.Model)
 	}
 	payload, err := json.Marshal(asked)
 	if err != nil { // encoding strings never fails
@@ -198,6 +205,12 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		now := settings.Permissions.policy()
 		policy = &now
 	}
+	begin, err := r.begin(settings.agent(r.Agent))
+	if err != nil {
+		undo()
+		return nil, err
+	}
+	begin.Rules = ruleIDs(m.hub.rules.All(), r.Agent)
 	id, err := m.journal.Create(ctx, event.SessionStart{
 		Policy:      policy,
 		ForkedFrom:  r.forkOf,
@@ -209,7 +222,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		CreatedByID: r.Actor.ID,
 		RequestKey:  r.Key,
 		RequestHash: hash,
-		Settings:    &event.AgentSettings{MCPServers: append([]string{}, settings.agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.All(), r.Agent)},
+		Settings:    &begin,
 	})
 	if err != nil {
 		undo()
@@ -225,6 +238,22 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	}
 	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
 	return b, nil
+}
+
+// begin returns the settings that the session begins with: those that were asked for,
+// else the agent's configured ones.
+func (r CreateRequest) begin(agent AgentInfo) (event.AgentSettings, error) {
+	begin := event.AgentSettings{}
+	if !r.recorded {
+		asked := agent.Begin
+		asked.Mode, asked.Model = cmp.Or(r.Mode, asked.Mode), cmp.Or(r.Model, asked.Model)
+		var err error
+		if begin, err = asked.settings(); err != nil {
+			return begin, err
+		}
+	}
+	begin.MCPServers = append([]string{}, agent.MCPServers...)
+	return begin, nil
 }
 
 // gitHead reads the branch and commit of the workspace's repository from its files.

@@ -10,10 +10,10 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// noteSettings is the method of the note about changed agent settings.
+// noteSettings is the method of the notes about changed agent settings.
 const noteSettings = "abide/settings"
 
-// drift lists the differences between the agent's settings and the recorded ones,
+// drift lists the differences between the agent's settings and those that it is to have,
 // except those that people changed since the agent started.
 func (a *agentSlot) drift() []resume.Drift {
 	before := a.fold.Before
@@ -27,18 +27,36 @@ func (a *agentSlot) drift() []resume.Drift {
 	})
 }
 
-// settingsRun is the part of the open turn about changed settings.
-type settingsRun struct {
-	// drift is a person's decision. applying means that the recorded settings are
-	// being set.
-	drift    resume.Decision
-	applying bool
-	// kept are the changed settings that a note has already reported as kept.
-	kept []resume.Drift
+// undecided is drift if a person must decide about it: what the hub may yet put back does
+// not count.
+func (a *agentSlot) undecided() []resume.Drift {
+	rows := a.drift()
+	if len(rows) == 0 || a.up() && !a.settings.over || !a.settings.putBack.NeedChoice(rows) {
+		return nil
+	}
+	return rows
 }
 
-// settingsGuard compares the settings of a restarted agent with the recorded ones
-// before the agent gets a turn.
+// agentSettings is how far the settings of the current process are put back.
+type agentSettings struct {
+	putBack resume.PutBack
+	asking  bool // a setting is being set
+	over    bool // all that can be put back is
+}
+
+// settingsRun is the part of the open turn about changed settings.
+type settingsRun struct {
+	drift resume.Decision // a person's
+	// again means that the recorded settings were tried again on that decision.
+	again bool
+	// kept are the changed settings that a note has already reported as kept.
+	kept []resume.Drift
+	// told means that a note says that the agent asks for nothing.
+	told bool
+}
+
+// settingsGuard gives a restarted agent the settings that were recorded, or a new one
+// those that the session begins with, before the agent gets a turn.
 type settingsGuard struct {
 	*foldedLog
 	agent   *agentSlot
@@ -47,27 +65,148 @@ type settingsGuard struct {
 	ends    turnEnder
 }
 
+// watch puts the recorded settings back, one at a time, once the agent is ready.
+func (g *settingsGuard) watch() {
+	p := &g.agent.settings
+	if !g.agent.up() || p.asking || p.over || g.fold.Open && g.turn.given {
+		return
+	}
+	before := g.fold.Before
+	if before == nil || g.fold.Open && g.turn.drift.Choice == resume.DriftKeep {
+		p.over = true
+		return
+	}
+	rows := g.agent.drift()
+	next, more := p.putBack.Next(*before, g.fold.Settings(), rows)
+	if !more {
+		g.putBackOver(before.Wanted, rows)
+		return
+	}
+	row := rows[slices.IndexFunc(rows, func(d resume.Drift) bool { return d.Field == next.Field })]
+	if why := g.unknownMode(next); why != "" {
+		p.putBack.Refused(row, why)
+		g.dirty = true
+		return
+	}
+	g.set(next, row)
+}
+
+// unknownMode says why a mode that is no option cannot be set; empty if it can.
+func (g *settingsGuard) unknownMode(s state.Setting) string {
+	m := g.fold.Mode
+	if s.Field != state.FieldMode || m == nil || len(m.Modes) == 0 ||
+		slices.ContainsFunc(m.Modes, func(o event.ModeOption) bool { return o.ID == s.Value }) {
+		return ""
+	}
+	return "it is not offered now"
+}
+
+// set asks the agent to take a setting.
+func (g *settingsGuard) set(s state.Setting, row resume.Drift) {
+	p, proc, bound := &g.agent.settings, g.agent.proc, g.hub.settings().Limits.AgentStart
+	value := s.Value
+	before := *g.fold.Before
+	byMode := s.Field == state.FieldMode && (s.Option == nil || g.agent.offers.modes)
+	p.asking = true
+	g.helpers.run(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), bound)
+		defer cancel()
+		var err error
+		if byMode {
+			err = proc.SetMode(ctx, value, state.TheHub())
+		} else {
+			err = proc.SetConfigOption(ctx, s.Option.ID, native(before, s), state.TheHub())
+		}
+		g.helpers.post(func() {
+			if g.agent.proc != proc {
+				return
+			}
+			p.asking, g.dirty = false, true
+			if err != nil {
+				p.putBack.Refused(row, err.Error())
+				return
+			}
+			p.putBack.Took(row)
+		})
+	})
+}
+
+// native returns a recorded value as SetConfigOption takes it.
+func native(before state.AgentSettings, s state.Setting) any {
+	for _, recorded := range before.List() {
+		if recorded.Field == s.Field && recorded.Option != nil {
+			return recorded.Option.Native()
+		}
+	}
+	return s.Value
+}
+
+// putBackOver ends putting settings back with a note, if there were any.
+func (g *settingsGuard) putBackOver(wanted bool, rows []resume.Drift) {
+	if done := g.agent.settings.putBack.Done(rows); done != "" {
+		text := "Settings put back: " + done + "."
+		if wanted {
+			text = "The session begins with: " + done + "."
+		}
+		if _, err := g.write(g.entries(event.Note{Method: noteSettings, Text: event.Text(text)})...); err != nil {
+			return // the log is blocked; proceed tries again
+		}
+	}
+	g.agent.settings.over, g.dirty = true, true
+}
+
 // admits reports whether the open turn may be given to the agent: the agent has the
-// recorded settings or those that a person accepted. Until then, an agent with more
-// rights gets no prompt.
+// recorded settings, no more rights than they gave, or those that a person accepted.
 func (g *settingsGuard) admits() bool {
-	t := g.turn
+	t, p := g.turn, &g.agent.settings
+	if !p.over {
+		return false
+	}
 	rows := g.agent.drift()
 	switch {
-	case len(rows) == 0, slices.Equal(rows, t.kept):
+	case len(rows) == 0:
+		return g.sayNoQuestions()
+	case slices.Equal(rows, t.kept):
 		return true
-	case t.applying:
-		return false
-	case t.drift.Choice == "" && !resume.AllowMore(rows):
+	case t.drift.Choice == "" && !p.putBack.NeedChoice(rows):
 		return g.keep(rows, state.TheHub())
 	case t.drift.Covers(rows) != nil:
-		g.pause("The agent came back with other settings: " + resume.Describe(rows) + ". It is given nothing until a person decides.")
+		g.pause(waitingText(p.putBack.Why(rows), rows))
 		return false
-	case t.drift.Choice == resume.DriftKeep:
-		return g.keep(rows, t.drift.By)
+	case t.drift.Choice == resume.DriftKeep, t.again && !slices.ContainsFunc(rows, settable):
+		return g.keep(rows, t.drift.By) // with apply, a person accepted what cannot be set
+	case t.again:
+		g.pause(waitingText(p.putBack.Why(rows), rows))
+		return false
 	}
-	g.apply()
+	t.again, *p = true, agentSettings{}
+	g.dirty = true
 	return false
+}
+
+func settable(d resume.Drift) bool { return resume.Settable(d.Field) }
+
+// waitingText says which settings a turn waits for.
+func waitingText(why string, rows []resume.Drift) string {
+	text := "Waiting for your choice: the agent has other settings: " + resume.Describe(rows) + "."
+	if why != "" {
+		text += " They could not be put back (" + why + ")."
+	}
+	return text + " It is given nothing until a person decides."
+}
+
+// sayNoQuestions says once, when a session begins, that its agent asks for nothing.
+func (g *settingsGuard) sayNoQuestions() bool {
+	mode := g.fold.Settings().Mode
+	if g.fold.Given > 0 || g.turn.told || !resume.AsksNothing(mode) {
+		return true
+	}
+	text := fmt.Sprintf("The session begins in mode %s, in which the agent asks for no permission.", state.Cut(state.OneLine(mode), 200))
+	if _, err := g.write(g.entries(event.Note{Method: "abide/asks_nothing", Text: event.Text(text)})...); err != nil {
+		return false // the log is blocked; proceed tries again
+	}
+	g.turn.told = true
+	return true
 }
 
 // keep records the settings with which the agent continues.
@@ -89,61 +228,7 @@ func (g *settingsGuard) pause(why string) {
 	g.ends.endOrLater(g.entries(event.Note{Method: noteSettings, Text: event.Text(why)}), event.StopInterrupted, nil)
 }
 
-// apply sets the recorded mode and options again.
-func (g *settingsGuard) apply() {
-	before, now, proc, promptID, by := *g.fold.Before, g.fold.Settings(), g.agent.proc, g.fold.PromptID, g.turn.drift.By
-	g.turn.applying = true
-	bound := g.hub.settings().Limits.AgentStart
-	g.helpers.run(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), bound)
-		defer cancel()
-		err := applySettings(ctx, proc, before, now, by)
-		g.helpers.post(func() {
-			if g.fold.PromptID == promptID && g.agent.proc == proc && g.turn.applying {
-				g.applied(err)
-			}
-		})
-	})
-}
-
-// applySettings sets the recorded values s of an agent whose present settings are now.
-func applySettings(ctx context.Context, proc Agent, s, now state.AgentSettings, by event.Actor) error {
-	if s.Mode != "" && s.Mode != now.Mode {
-		if err := proc.SetMode(ctx, s.Mode, by); err != nil {
-			return fmt.Errorf("mode %s: %w", s.Mode, err)
-		}
-	}
-	for _, o := range s.Options {
-		same := slices.ContainsFunc(now.Options, func(n state.AgentOption) bool { return n.ID == o.ID && n.Text() == o.Text() })
-		if same {
-			continue
-		}
-		if err := proc.SetConfigOption(ctx, o.ID, o.Native(), by); err != nil {
-			return fmt.Errorf("option %s: %w", o.ID, err)
-		}
-	}
-	return nil
-}
-
-// applied continues once the agent has the recorded settings. With this choice a
-// person also accepted differences that cannot be set, such as the version.
-func (g *settingsGuard) applied(err error) {
-	g.turn.applying = false
-	rows := slices.DeleteFunc(g.agent.drift(), func(d resume.Drift) bool { return err == nil && !resume.Settable(d.Field) })
-	if err != nil || len(rows) > 0 {
-		why := "The recorded settings could not be applied"
-		if err != nil {
-			why += ": " + err.Error()
-		}
-		g.pause(why + ". The agent is given nothing until a person decides.")
-		return
-	}
-	g.turn.drift.Choice = resume.DriftKeep // for the settings that cannot be set
-	g.dirty = true
-}
-
-// chose remembers that a person changed a setting, so that it does not count as
-// drift.
+// chose remembers that a person changed a setting, so that it does not count as drift.
 func (a *agentSlot) chose(field, value string) {
 	if a.chosen == nil {
 		a.chosen = map[string]string{}
@@ -153,9 +238,23 @@ func (a *agentSlot) chose(field, value string) {
 
 // choseOption is chose for an option.
 func (a *agentSlot) choseOption(id string) {
-	for _, o := range a.fold.Settings().Options {
-		if o.ID == id {
-			a.chose(o.Field(), o.Text())
+	for _, s := range a.fold.Settings().List() {
+		if s.Option != nil && s.Option.ID == id {
+			a.chose(s.Field, s.Value)
 		}
 	}
+}
+
+// modeOption is the id of the option that sets the mode of an agent without modes of its
+// own; empty for other agents.
+func (a *agentSlot) modeOption() string {
+	if a.offers.modes {
+		return ""
+	}
+	for _, s := range a.fold.Settings().List() {
+		if s.Field == state.FieldMode && s.Option != nil {
+			return s.Option.ID
+		}
+	}
+	return ""
 }

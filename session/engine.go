@@ -208,8 +208,10 @@ func (e *engine) pass(now time.Time) {
 		e.windDown()
 	case e.health.broken():
 	case e.fold.Open:
+		e.guard.watch()
 		e.turns.watch(now)
 	default:
+		e.guard.watch()
 		e.resumes.auto()
 		e.turns.takeNext(now)
 	}

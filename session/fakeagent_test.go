@@ -27,6 +27,10 @@ type agents struct {
 	hello func(*event.AgentStarted)
 	// after is sent by agents right after that.
 	after []event.Payload
+	// refuses has the settings that agents do not take: mode, and ids of options.
+	refuses map[string]bool
+	// deaf has those that agents seem to take and do not.
+	deaf map[string]bool
 	// forgotten counts the sessions that agents were asked to delete.
 	forgotten atomic.Int32
 	// hold, if set, blocks starts until it is closed.
@@ -68,7 +72,8 @@ type fakeAgent struct {
 
 	mu   sync.Mutex
 	dead bool
-	told []string // cancels and answers in order
+	told []string // cancels, answers and settings in order
+	said []event.Payload
 }
 
 // Forget implements session.Forgetter.
@@ -151,6 +156,7 @@ func (a *fakeAgent) begin(p ...event.Payload) <-chan error {
 	if a.dead {
 		done <- errGone
 	} else {
+		a.said = append(a.said, p...)
 		a.words <- func() { done <- a.sink.Record(context.Background(), p) }
 	}
 	return done
@@ -208,20 +214,54 @@ func (a *fakeAgent) wasTold() []string {
 	return slices.Clone(a.told)
 }
 
-func (a *fakeAgent) SetMode(_ context.Context, id string, _ event.Actor) error {
-	if id == "impossible" {
+func (a *fakeAgent) SetMode(_ context.Context, id string, by event.Actor) error {
+	if id == "impossible" || a.all.refuses["mode"] {
 		return errors.New("unknown mode")
 	}
 	a.modes <- id
-	return a.say(event.Mode{ModeID: id})
+	a.note("mode " + id)
+	if a.all.deaf["mode"] {
+		return nil
+	}
+	return a.say(event.Mode{ModeID: id, By: by.Name, ByID: by.ID})
 }
 
-func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any, _ event.Actor) error {
-	options, err := json.Marshal([]map[string]any{{"id": id, "currentValue": value}})
+// SetConfigOption changes one of the options that the agent told last.
+func (a *fakeAgent) SetConfigOption(_ context.Context, id string, value any, by event.Actor) error {
+	if a.all.refuses[id] {
+		return errors.New("it is locked")
+	}
+	a.note(fmt.Sprint(id, " ", value))
+	if a.all.deaf[id] {
+		return nil
+	}
+	options, found := a.options(), false
+	for _, o := range options {
+		if o["id"] == id {
+			o["currentValue"], found = value, true
+		}
+	}
+	if !found {
+		options = append(options, map[string]any{"id": id, "currentValue": value})
+	}
+	encoded, err := json.Marshal(options)
 	if err != nil {
 		return err
 	}
-	return a.say(event.Config{Options: options})
+	return a.say(event.Config{Options: encoded, By: by.Name, ByID: by.ID})
+}
+
+// options are those that the agent told last, or at its start.
+func (a *fakeAgent) options() (options []map[string]any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range append(slices.Clone(a.all.after), a.said...) {
+		if c, is := p.(event.Config); is {
+			options = nil
+			_ = json.Unmarshal(c.Options, &options)
+		}
+	}
+	return options
 }
 
 func (a *fakeAgent) Stop(ctx context.Context) error {

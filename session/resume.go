@@ -80,7 +80,7 @@ func (s *resumer) facts() resumeFacts {
 	}
 	facts.Facts = resume.Facts{
 		Open: *open, Age: time.Since(open.At), StaleAfter: settings.staleAfter(), Remembers: s.fold.AgentSessionID != "",
-		Segmented: settings.SegmentedFallback, Drift: s.agent.drift(), AgentChanged: s.agentChanged(),
+		Segmented: settings.SegmentedFallback, Drift: s.agent.undecided(), AgentChanged: s.agentChanged(),
 	}
 	return facts
 }
@@ -120,7 +120,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 	if stale && !slices.Contains(r.Confirm, "stale") {
 		needs = append(needs, "stale")
 	}
-	err := r.decision().Covers(s.agent.drift())
+	err := r.decision().Covers(s.agent.undecided())
 	var also *resume.NeedsConfirmation
 	if errors.As(err, &also) {
 		needs = append(needs, also.Needs...)

@@ -3,6 +3,8 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +27,31 @@ type AgentInfo struct {
 	Resume ResumeSettings
 	// Delegating are the titles of its tool calls that run sub-agents.
 	Delegating []string
+	// Begin are the settings that its new sessions begin with.
+	Begin Begin
+}
+
+// Begin are settings that a new session begins with. Empty ones are left to the agent.
+type Begin struct {
+	Mode, Model string
+	// Options are strings and booleans by the ids of the agent's options.
+	Options map[string]any
+}
+
+// settings returns them as a session's start records them.
+func (b Begin) settings() (event.AgentSettings, error) {
+	s := event.AgentSettings{Mode: b.Mode, Model: b.Model}
+	for id, value := range b.Options {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return s, fmt.Errorf("option %s: %w", id, err)
+		}
+		if s.Options == nil {
+			s.Options = map[string]json.RawMessage{}
+		}
+		s.Options[id] = raw
+	}
+	return s, nil
 }
 
 // ResumeSettings say how an interrupted turn is resumed. The zero value is the

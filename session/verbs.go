@@ -96,6 +96,8 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 			}
 			a := &e.agent
 			switch {
+			case a.up() && a.settings.asking: // what a person chooses comes after
+				return nil, nil
 			case a.up():
 				return a.proc, nil
 			case a.status == AgentFailed && asked:
@@ -128,6 +130,13 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor ev
 	proc, err := b.readyAgent(ctx)
 	if err != nil {
 		return err
+	}
+	option, err := ask(ctx, b.mail, func(e *engine) (string, error) { return e.agent.modeOption(), nil })
+	if err != nil {
+		return err
+	}
+	if option != "" {
+		return b.SetConfigOption(ctx, option, modeID, actor)
 	}
 	if err := proc.SetMode(ctx, modeID, actor); err != nil {
 		return fmt.Errorf("%w: the agent did not take mode %q: %w", state.ErrInvalid, modeID, err)

@@ -93,17 +93,13 @@ func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) erro
 		needs = append(needs, "stale")
 	}
 	needs = append(needs, offer.Mismatch...)
-	if resume.AllowMore(offer.Drift) {
+	if len(offer.Drift) > 0 {
 		needs = append(needs, "drift")
 	}
 	if len(needs) > 0 {
 		return &resume.NeedsConfirmation{Needs: needs}
 	}
-	r := ResumeRequest{InterruptionID: id, Actor: state.TheHub()}
-	if len(offer.Drift) > 0 {
-		r.Drift = resume.DriftKeep // the drift does not allow more
-	}
-	_, err = b.Resume(ctx, r)
+	_, err = b.Resume(ctx, ResumeRequest{InterruptionID: id, Actor: state.TheHub()})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func driftWords(rows []wire.Drift) string {
 	}
 	var list []string
 	for _, d := range rows {
-		list = append(list, plain.Line(d.Field+" "+d.Current+", recorded "+d.Recorded))
+		list = append(list, plain.Line(d.Field+" "+cmp.Or(d.Current, "not offered")+", recorded "+d.Recorded))
 	}
 	return " (" + strings.Join(list, "; ") + ")"
 }
@@ -173,7 +174,7 @@ func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 	if err != nil {
 		return err
 	}
-	return withCode(ExitRefused, "the agent came back with other settings and is given nothing%s: resume with %s", driftWords(open.Drift), driftFlags)
+	return withCode(ExitRefused, "waiting for your choice: the agent has other settings and is given nothing%s: resume with %s", driftWords(open.Drift), driftFlags)
 }
 
 func (p *Program) dismiss() *cobra.Command {

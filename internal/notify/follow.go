@@ -171,7 +171,7 @@ func (f *fold) take(e event.Event, p event.Payload) {
 		f.tell(fresh, note)
 	case event.TurnInterrupted:
 		f.cut = e.Turn
-		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: "Interrupted: " + cutOff(p.Reason) + "."})
+		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: cutOff(p.Reason)})
 	case event.TurnEnd:
 		f.tell(fresh, f.ended(e, p))
 	}
@@ -221,17 +221,17 @@ func (f *fold) settle(fresh bool, what found) {
 func cutOff(reason event.InterruptReason) string {
 	switch reason {
 	case event.CutHubRestart:
-		return "the hub ended unexpectedly"
+		return "Interrupted: the hub ended unexpectedly."
 	case event.CutHubStop:
-		return "the hub was stopped"
+		return "Interrupted: the hub was stopped."
 	case event.CutAgentExit:
-		return "the agent ended"
+		return "Interrupted: the agent ended."
 	case event.CutAgentRestart:
-		return "the agent was restarted"
+		return "Interrupted: the agent was restarted."
 	case event.CutProviderError:
-		return "the model's provider answered with an error"
+		return "Interrupted: the model's provider answered with an error."
 	case event.CutPaused:
-		return "it was paused"
+		return "Waiting for your choice: the turn has not begun."
 	}
-	return "it did not end by itself"
+	return "Interrupted: it did not end by itself."
 }

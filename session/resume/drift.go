@@ -28,8 +28,9 @@ const (
 	DriftKeep DriftChoice = "keep"
 )
 
-// Differences lists the settings that differ in now from the recorded s. A setting that
-// is absent in now is not compared, because it cannot allow more.
+// Differences lists the settings that differ in now from those that an agent is to have,
+// each field once. A setting that is absent in now is not compared, because it cannot
+// allow more; if the session is to begin with it, it differs.
 func Differences(s, now state.AgentSettings) []Drift {
 	var rows []Drift
 	differs := func(field, recorded, current string, allowsMore bool) {
@@ -39,14 +40,15 @@ func Differences(s, now state.AgentSettings) []Drift {
 	}
 	differs("agent", s.Name, now.Name, true)
 	differs("version", s.Version, now.Version, false)
-	differs("mode", s.Mode, now.Mode, modeAllowsMore(s.Mode, now.Mode))
-	for _, o := range s.Options {
-		i := slices.IndexFunc(now.Options, func(n state.AgentOption) bool { return n.ID == o.ID })
-		if i < 0 {
+	for _, one := range s.List() {
+		current, has := now.Find(one)
+		if !has && s.Wanted {
+			rows = append(rows, Drift{Field: one.Field, Recorded: one.Value})
 			continue
 		}
-		recorded, current := o.Text(), now.Options[i].Text()
-		differs(o.Field(), recorded, current, allowsMore(o, current))
+		if has {
+			differs(one.Field, one.Value, current.Value, allowsMore(one, current))
+		}
 	}
 	if s.MCPKnown && now.MCPKnown {
 		recorded, current := slices.Sorted(slices.Values(s.MCPServers)), slices.Sorted(slices.Values(now.MCPServers))
@@ -58,24 +60,38 @@ func Differences(s, now state.AgentSettings) []Drift {
 
 func names(list []string) string { return cmp.Or(strings.Join(list, ", "), "none") }
 
-// allowsMore reports whether another value of the option may let the agent do more.
+// allowsMore reports whether another value of a setting may let the agent do more.
 // Changing the model or its effort never does.
-func allowsMore(o state.AgentOption, current string) bool {
-	switch o.Category {
-	case "mode":
-		return modeAllowsMore(o.Text(), current)
+func allowsMore(recorded, current state.Setting) bool {
+	if recorded.Field == state.FieldMode {
+		return modeAllowsMore(recorded.Value, current.Value)
+	}
+	category := ""
+	if recorded.Option != nil {
+		category = recorded.Option.Category
+	}
+	if category == "" && current.Option != nil {
+		category = current.Option.Category
+	}
+	switch category {
 	case "model", "model_config", "thought_level":
 		return false
 	}
 	return true // its category does not say
 }
 
+// asksNothing is the rank from which an agent asks for nothing.
+const asksNothing = 4
+
+// AsksNothing reports whether an agent is known to ask for no permission in a mode.
+func AsksNothing(mode string) bool { return modeRanks[strings.ToLower(mode)] >= asksNothing }
+
 // modeRanks orders the modes of known agents by what they allow without asking.
 var modeRanks = map[string]int{
 	"plan": 1, "read-only": 1, "readonly": 1, "architect": 1,
 	"ask": 2, "default": 2, "manual": 2,
 	"acceptedits": 3, "auto_edit": 3, "autoedit": 3, "build": 3, "code": 3,
-	"auto":              4,
+	"auto": asksNothing, "auto-accept": asksNothing,
 	"bypasspermissions": 5, "yolo": 5, "full-access": 5, "agent-full-access": 5,
 }
 
@@ -96,10 +112,12 @@ func AllowMore(rows []Drift) bool {
 func Describe(rows []Drift) string {
 	list := make([]string, 0, len(rows))
 	for _, d := range rows {
-		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), state.Cut(state.OneLine(d.Current), 200), state.Cut(state.OneLine(d.Recorded), 200)))
+		list = append(list, fmt.Sprintf("%s %s (recorded: %s)", fieldWords(d.Field), short(cmp.Or(d.Current, "not offered")), short(d.Recorded)))
 	}
 	return strings.Join(list, ", ")
 }
+
+func short(value string) string { return state.Cut(state.OneLine(value), 200) }
 
 func fieldWords(field string) string {
 	if field == "mcp_servers" {

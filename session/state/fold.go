@@ -57,8 +57,8 @@ type Fold struct {
 	AgentSessionID string `json:"agent_session_id,omitempty"`
 	// Agent has the agent's settings without mode and options, which are above.
 	Agent AgentSettings `json:"agent,omitzero"`
-	// Before has the settings of the previous agent until the present one gets a
-	// prompt.
+	// Before has the settings that the present agent is to have until it gets a prompt:
+	// those of the previous agent, or those that the session begins with.
 	Before *AgentSettings `json:"before,omitempty"`
 	// MCPTools are the tools of MCP servers that were used.
 	MCPTools []string `json:"mcp_tools,omitempty"`
@@ -129,7 +129,7 @@ func (f *Fold) Apply(seq event.Seq, at time.Time, turn int, p event.Payload) {
 func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload) bool {
 	switch p := p.(type) {
 	case event.SessionStart:
-		f.Policy = p.Policy
+		f.Policy, f.Before = p.Policy, wantedOf(p.Settings)
 	case event.SegmentStart: // the first one that is kept, perhaps
 		f.Policy = cmp.Or(p.Policy, f.Policy)
 	case event.UserPrompt:
@@ -216,8 +216,14 @@ func (f *Fold) applyAgent(p event.Payload) bool {
 		}
 		p.Raw = nil
 		f.Mode = &p
+		f.modeTold(p)
 	case event.Config:
+		was := f.Settings()
 		f.Config = &p
+		f.Mode = transcript.ModeIn(p.Options, f.Mode)
+		if p.By != "" && p.By != ByHub {
+			f.chose(was)
+		}
 	case event.Commands:
 		p.Raw = nil
 		f.Commands = &p
@@ -261,11 +267,52 @@ func (f *Fold) Settings() AgentSettings {
 	return s
 }
 
+// modeTold lets the option of category mode say the same mode. A person's choice is
+// what the agent is to have from now on.
+func (f *Fold) modeTold(m event.Mode) {
+	if f.Config != nil {
+		config := *f.Config
+		config.Options = transcript.OptionsIn(m.ModeID, config.Options)
+		f.Config = &config
+	}
+	if f.Before != nil && m.By != "" && m.By != ByHub {
+		before := *f.Before
+		before.Mode = m.ModeID
+		f.Before = &before
+	}
+}
+
+// chose takes the settings that a person changed since was as those that the agent is
+// to have.
+func (f *Fold) chose(was AgentSettings) {
+	if f.Before == nil {
+		return
+	}
+	before := *f.Before
+	before.Options = slices.Clone(before.Options)
+	for _, now := range f.Settings().List() {
+		if old, had := was.Find(now); had && old.Value == now.Value {
+			continue
+		}
+		if now.Field == FieldMode {
+			before.Mode = now.Value
+		}
+		if now.Option != nil {
+			before.Options = slices.DeleteFunc(before.Options, func(o AgentOption) bool {
+				return o.ID == now.Option.ID || o.ID == "" && o.Category == now.Option.Category
+			})
+			before.Options = append(before.Options, *now.Option)
+			before = before.values()
+		}
+	}
+	f.Before = &before
+}
+
 // startedWith handles the start of an agent. The settings of the previous agent are
 // kept until the new one gets a prompt: by then the drift is decided.
 func (f *Fold) startedWith(p event.AgentStarted) {
-	if f.Before == nil && f.Agent.Name+f.Agent.Version != "" {
-		before := f.Settings()
+	if f.Before == nil && (f.Agent.Name+f.Agent.Version != "" || f.Agent.MCPKnown) {
+		before := f.Settings().values()
 		f.Before = &before
 	}
 	f.Agent = AgentSettings{Name: p.Name, Version: p.Version}

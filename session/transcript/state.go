@@ -88,9 +88,10 @@ func (s *State) Apply(e event.Event) {
 	case event.Plan:
 		s.Plan = p.Entries
 	case event.Mode:
-		s.Mode = p.ModeID
+		s.Mode, s.Options = p.ModeID, OptionsIn(p.ModeID, s.Options)
 	case event.Config:
 		s.Options = p.Options
+		s.Mode = ModeIn(p.Options, &event.Mode{ModeID: s.Mode}).ModeID
 	case event.Usage:
 		p.Raw = nil
 		s.Usage = &p
