@@ -7,12 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
-
-	"github.com/abidehub/abide/internal/disk"
 )
 
 // archiveName is the file of the entries that no longer fit into the ledger in
@@ -25,6 +20,7 @@ const archiveName = "ledger.jsonl"
 // An entry that a crash left incomplete is still in the ledger.
 type archive struct {
 	entries map[digest]archived
+	begun   bool // the file may have bytes
 }
 
 // digest identifies a prompt id or a payload: 128 bits.
@@ -83,12 +79,13 @@ func (a *archive) news(entries []Entry) []Entry {
 }
 
 // loadArchive reads the file. It skips unreadable lines.
-func (f file) loadArchive() (archive, error) {
+func loadArchive(files Files) (archive, error) {
 	var a archive
-	data, err := disk.OS().ReadFile(filepath.Join(f.dir, archiveName))
+	data, err := files.Read(archiveName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return a, fmt.Errorf("read %s: %w", archiveName, err)
 	}
+	a.begun = len(data) > 0
 	for line := range bytes.Lines(data) {
 		var e Entry
 		if json.Unmarshal(line, &e) == nil && e.PromptID != "" && e.Outcome != "" {
@@ -98,26 +95,14 @@ func (f file) loadArchive() (archive, error) {
 	return a, nil
 }
 
-// archive appends entries to the file. If it returns nil they are on the device;
-// otherwise some of them may be.
-func (f file) archive(entries []Entry) (err error) {
+// appendEntries appends entries to the file, which may have bytes if begun. If it
+// returns nil they are on the device; otherwise some of them may be.
+func appendEntries(files Files, entries []Entry, begun bool) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	if err := f.step("archive"); err != nil {
-		return err
-	}
-	w, err := os.OpenFile(filepath.Join(f.dir, archiveName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", archiveName, err)
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	end, err := w.Seek(0, io.SeekEnd)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", archiveName, err)
-	}
 	var lines bytes.Buffer
-	if end > 0 {
+	if begun {
 		// A crash may have left an incomplete line. End it; an empty line is
 		// ignored.
 		lines.WriteByte('\n')
@@ -129,11 +114,5 @@ func (f file) archive(entries []Entry) (err error) {
 			return fmt.Errorf("encode %s: %w", archiveName, err)
 		}
 	}
-	if _, err := w.Write(lines.Bytes()); err != nil {
-		return fmt.Errorf("write %s: %w", archiveName, err)
-	}
-	if err := w.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", archiveName, err)
-	}
-	return stepped{disk.OS(), f.step}.SyncDir(f.dir)
+	return files.Append(archiveName, lines.Bytes())
 }

@@ -9,16 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/queue"
 )
-
-// beside reads the files of a directory.
-type beside string
-
-func (dir beside) Read(name string) ([]byte, error) {
-	return disk.OS().ReadFile(filepath.Join(string(dir), name))
-}
 
 // An unreadable queue file, also a directory or a pipe, must not block any caller.
 // Check finds it, and opening the queue or a repair replaces it once.
@@ -37,16 +29,16 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			damaged, err := queue.Check(dir)
+			damaged, err := queue.Check(in(dir))
 			require.NoError(t, err)
 			require.False(t, damaged)
 			path := filepath.Join(dir, "queue.json")
 			for _, repair := range []func(){
 				func() {
-					did, err := queue.Repair(dir)
+					did, err := queue.Repair(in(dir))
 					require.NoError(t, err)
 					require.Contains(t, did, "queue.json")
-					q, err := queue.Open(dir, queue.Options{})
+					q, err := queue.Open(in(dir), queue.Options{})
 					require.NoError(t, err)
 					require.False(t, q.Missing(), "which was said already")
 					require.Nil(t, q.Damage())
@@ -54,7 +46,7 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 					require.NoError(t, os.Remove(path))
 				},
 				func() {
-					q, err := queue.Open(dir, queue.Options{})
+					q, err := queue.Open(in(dir), queue.Options{})
 					require.NoError(t, err)
 					require.NotNil(t, q.Damage())
 				},
@@ -63,7 +55,7 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 				answered := make(chan struct{})
 				go func() {
 					defer close(answered)
-					damaged, err = queue.Check(dir)
+					damaged, err = queue.Check(in(dir))
 				}()
 				select {
 				case <-answered:
@@ -73,11 +65,11 @@ func TestAFileThatCannotBeUnderstoodIsFoundAndRepairedOnce(t *testing.T) {
 				require.True(t, damaged)
 				require.ErrorContains(t, err, "queue.json")
 				require.NotContains(t, err.Error(), dir)
-				require.Equal(t, name != "no queue", queue.Waiting(beside(dir))) // otherwise no prompt is known to wait
+				require.Equal(t, name != "no queue", queue.Waiting(in(dir))) // otherwise no prompt is known to wait
 				repair()
 				_, err = os.Lstat(path)
 				require.ErrorIs(t, err, os.ErrNotExist)
-				did, err := queue.Repair(dir)
+				did, err := queue.Repair(in(dir))
 				require.NoError(t, err)
 				require.Empty(t, did)
 				_ = os.Remove(path + ".pipe") // the link's target, if there was one
@@ -93,7 +85,7 @@ func TestAPipeInPlaceOfTheOlderIdsIsRefused(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ledger.jsonl"), 0o600))
 	done := make(chan error, 1)
 	go func() {
-		_, err := queue.Open(dir, queue.Options{})
+		_, err := queue.Open(in(dir), queue.Options{})
 		done <- err
 	}()
 	select {

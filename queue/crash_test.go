@@ -45,7 +45,7 @@ func snapshot(t require.TestingT, q written) string {
 
 func prepare(t *testing.T, dir string, failpoint func(string) error) written {
 	t.Helper()
-	q, err := openWith(dir, queue.Options{Failpoint: failpoint})
+	q, err := openWith(stepping(dir, failpoint), queue.Options{})
 	require.NoError(t, err)
 	require.NoError(t, q.Enter(queue.Entry{PromptID: "old", Hash: hashOf("old"), Outcome: queue.Received, Seq: 1}))
 	add(t, q, "a", "b", "c")
@@ -166,12 +166,12 @@ func TestAnyRunOfVerbsAndFailuresKeepsEveryPromptOnce(t *testing.T) {
 		dir := t.TempDir()
 		failing := ""
 		reopen := func() written {
-			q, err := openWith(dir, queue.Options{Failpoint: func(step string) error {
+			q, err := openWith(stepping(dir, func(step string) error {
 				if step == failing {
 					return errDisk
 				}
 				return nil
-			}})
+			}), queue.Options{})
 			require.NoError(rt, err)
 			require.Nil(rt, q.Damage())
 			return q
@@ -246,12 +246,12 @@ func TestAnyOrderOfWritesKeepsEveryPromptOnce(t *testing.T) {
 		failing := ""
 		logged := map[string]int64{}
 		reopen := func() *queue.Queue {
-			q, err := queue.Open(dir, queue.Options{Failpoint: func(step string) error {
+			q, err := queue.Open(stepping(dir, func(step string) error {
 				if step == failing {
 					return errDisk
 				}
 				return nil
-			}})
+			}), queue.Options{})
 			require.NoError(rt, err)
 			require.Nil(rt, q.Damage())
 			known := q.LogSeq()

@@ -26,11 +26,6 @@ var (
 type Options struct {
 	// MaxSize limits the waiting prompts; 0 means no limit.
 	MaxSize int
-	// Failpoint, if set, is called before each step of a save with the step's name:
-	// create, write, sync, rename, sync-dir; and archive, which stores the entries
-	// that no longer fit into the ledger. An error makes the step fail. It is for
-	// tests of crashes and failures.
-	Failpoint func(step string) error
 }
 
 // Status is the outcome of a prompt.
@@ -56,7 +51,7 @@ type Status struct {
 // the log (Enter, Advance, Interrupt) takes effect at once. Due returns its Save,
 // and after a crash the log has the facts.
 type Queue struct {
-	file    file
+	files   Files
 	maxSize int
 	damage  *Damage
 	missing bool
@@ -78,23 +73,24 @@ type Queue struct {
 type Damage struct {
 	// Cause is why the file was unreadable.
 	Cause error
-	// Aside is where the file was moved to.
+	// Aside is where the file was moved to: a name among the files. It is empty if
+	// there were no bytes to keep.
 	Aside string
 }
 
-// Open reads the queue in a session's directory. If there is none, the queue is
-// empty. An unreadable file is moved into the directory's quarantine, Damage
-// reports it, and the queue is empty too. In both cases LogSeq is 0: enter the
+// Open reads the queue among a session's files. If there is none, the queue is
+// empty. An unreadable file is moved into quarantine/, Damage reports it, and the
+// queue is empty too. In both cases LogSeq is 0: enter the
 // log's prompts before using the queue.
-func Open(dir string, o Options) (*Queue, error) {
-	q := &Queue{file: file{dir: dir, failpoint: o.Failpoint}, maxSize: o.MaxSize, splitAt: 2*ledgerSize + 1}
-	c, err := q.file.load()
+func Open(files Files, o Options) (*Queue, error) {
+	q := &Queue{files: files, maxSize: o.MaxSize, splitAt: 2*ledgerSize + 1}
+	c, err := jsonFile(files).Load()
 	var damaged *jsonfile.DamagedError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		q.missing = true
 	case errors.As(err, &damaged):
-		aside, err := q.file.setAside(time.Now())
+		aside, err := setAside(files, time.Now())
 		if err != nil {
 			return nil, fmt.Errorf("open queue: %w", err)
 		}
@@ -106,7 +102,7 @@ func Open(dir string, o Options) (*Queue, error) {
 		q.version++ // Flush makes a new file
 	}
 	q.now = c
-	if q.old, err = q.file.loadArchive(); err != nil {
+	if q.old, err = loadArchive(files); err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
 	return q, nil

@@ -25,7 +25,7 @@ var noon = time.Date(2026, 2, 21, 12, 0, 0, 0, time.UTC)
 
 func open(t *testing.T, dir string) written {
 	t.Helper()
-	q, err := openWith(dir, queue.Options{})
+	q, err := openWith(in(dir), queue.Options{})
 	require.NoError(t, err)
 	require.Nil(t, q.Damage())
 	return q
@@ -34,8 +34,8 @@ func open(t *testing.T, dir string) written {
 // written is a queue whose owner waits for each Save.
 type written struct{ *queue.Queue }
 
-func openWith(dir string, o queue.Options) (written, error) {
-	q, err := queue.Open(dir, o)
+func openWith(files queue.Files, o queue.Options) (written, error) {
+	q, err := queue.Open(files, o)
 	return written{q}, err
 }
 
@@ -244,7 +244,7 @@ func TestItemsMoveEditAndClear(t *testing.T) {
 }
 
 func TestAFullQueueRefusesNewPromptsButAnswersResends(t *testing.T) {
-	q, err := openWith(t.TempDir(), queue.Options{MaxSize: 2})
+	q, err := openWith(in(t.TempDir()), queue.Options{MaxSize: 2})
 	require.NoError(t, err)
 	add(t, q, "a", "b")
 	_, err = q.Add(item("c"))
@@ -353,12 +353,12 @@ func TestNoPromptIDIsEverForgotten(t *testing.T) {
 func TestAPromptIDThatCannotBeArchivedStaysInTheLedger(t *testing.T) {
 	dir := t.TempDir()
 	broken := true
-	q, err := openWith(dir, queue.Options{Failpoint: func(step string) error {
+	q, err := openWith(stepping(dir, func(step string) error {
 		if broken && step == "archive" {
 			return errors.New("no space left")
 		}
 		return nil
-	}})
+	}), queue.Options{})
 	require.NoError(t, err)
 	entries := make([]queue.Entry, 4500)
 	for n := range entries {
@@ -399,11 +399,11 @@ func TestADamagedFileIsSetAsideAndReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "queue.json"), []byte(garbage), 0o600))
-			q, err := openWith(dir, queue.Options{})
+			q, err := openWith(in(dir), queue.Options{})
 			require.NoError(t, err)
 			require.NotNil(t, q.Damage())
 			require.Error(t, q.Damage().Cause)
-			kept, err := os.ReadFile(q.Damage().Aside)
+			kept, err := os.ReadFile(filepath.Join(dir, q.Damage().Aside))
 			require.NoError(t, err)
 			require.Equal(t, garbage, string(kept))
 			require.Zero(t, q.LogSeq())
@@ -417,18 +417,21 @@ func TestAFileOfANewerFormatIsRefusedAndLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "queue.json")
 	require.NoError(t, os.WriteFile(name, []byte(`{"format":2}`), 0o600))
-	_, err := queue.Open(dir, queue.Options{})
+	_, err := queue.Open(in(dir), queue.Options{})
 	require.ErrorContains(t, err, "newer")
 	require.FileExists(t, name)
 }
 
-func TestAStaleTemporaryFileIsRemoved(t *testing.T) {
+func TestAStaleTemporaryFileIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	add(t, open(t, dir), "a")
 	temp := filepath.Join(dir, "queue.json.tmp")
 	require.NoError(t, os.WriteFile(temp, []byte("half a fi"), 0o600))
-	require.Equal(t, []string{"a"}, ids(open(t, dir)))
+	q := open(t, dir)
+	require.Equal(t, []string{"a"}, ids(q))
+	add(t, q, "b")
 	require.NoFileExists(t, temp)
+	require.Equal(t, []string{"a", "b"}, ids(open(t, dir)))
 }
 
 func TestTheFileIsPrivate(t *testing.T) {

@@ -2,7 +2,7 @@ package queue
 
 // Save is one write of the file. Its owner calls Write and then Settle.
 type Save struct {
-	file     file
+	files    Files
 	contents contents
 	version  uint64 // of the contents, without the client's change
 	// change is the client's change that contents has; nil if there is none.
@@ -10,6 +10,8 @@ type Save struct {
 	// old are the entries that no longer fit into the ledger, and missing those of
 	// them that the archive lacks. young is the rest of the ledger.
 	old, missing, young ledger
+	// begun says that the archive may have bytes.
+	begun bool
 
 	archived, landed bool
 	err              error
@@ -61,10 +63,11 @@ func (q *Queue) Flush() *Save {
 }
 
 func (q *Queue) save(c contents) *Save {
-	s := &Save{file: q.file, contents: c, version: q.version}
+	s := &Save{files: q.files, contents: c, version: q.version}
 	if len(c.Ledger) >= q.splitAt {
 		s.old, s.young = c.Ledger.split()
 		s.missing = q.old.news(s.old)
+		s.begun, q.old.begun = q.old.begun, q.old.begun || len(s.missing) > 0
 	}
 	q.saves++
 	return s
@@ -74,11 +77,11 @@ func (q *Queue) save(c contents) *Save {
 // device does.
 func (s *Save) Write() {
 	c := s.contents
-	if len(s.old) > 0 && s.file.archive(s.missing) == nil {
+	if len(s.old) > 0 && appendEntries(s.files, s.missing, s.begun) == nil {
 		s.archived = true
 		c.Ledger = s.young
 	} // otherwise they stay in the ledger, so that no prompt id is ever lost
-	s.landed, s.err = s.file.save(c)
+	s.landed, s.err = save(s.files, c)
 }
 
 // Settle takes the result of a Save that was written. If it returns nil, the

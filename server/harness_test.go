@@ -72,8 +72,6 @@ type hubOptions struct {
 	untold   bool             // do not run the notifier, so that it reads no log
 	patience time.Duration    // how long a search waits for its turn; zero is the default
 	files    *workspace.Files // nil shows files without git
-
-	queueStep func(step string) error // called before each step of saving a queue
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -94,9 +92,8 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
-		Store:   h.store, StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
-		QueueFailpoint: o.queueStep,
-		Agents:         []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
+		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
+		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

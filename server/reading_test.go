@@ -21,16 +21,23 @@ func readAgain(t *testing.T, dir string, s *session.BackgroundSession) (h *hub, 
 	files := filepath.Join(dir, "sessions", s.ID())
 	require.NoError(t, os.RemoveAll(filepath.Join(files, "derived")))
 	require.NoError(t, os.Remove(filepath.Join(files, "queue.json")))
-	held, armed := make(chan struct{}), true
-	h = startHub(t, hubOptions{dir: dir, untold: true, queueStep: func(string) error {
-		if armed { // the opening of the one session calls it first
-			<-held
-			armed = false
-		}
-		return nil
-	}})
+	held := make(chan struct{})
+	h = startHub(t, hubOptions{dir: dir, untold: true, fs: heldQueue{store.OS(), held}})
 	release = func() { close(held) }
 	return h, release
+}
+
+// heldQueue is a file system that creates no queue.json until held is closed.
+type heldQueue struct {
+	store.FS
+	held chan struct{}
+}
+
+func (f heldQueue) Create(name string) (store.File, error) {
+	if filepath.Base(name) == "queue.json.tmp" {
+		<-f.held
+	}
+	return f.FS.Create(name)
 }
 
 func longSession(t *testing.T) (dir string, s *session.BackgroundSession) {

@@ -64,7 +64,7 @@ func TestCommentsHaveBounds(t *testing.T) {
 }
 
 func TestASessionHasAtMostAThousandComments(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b := h.create()
 	file := []string{`{"format":1,"version":1000}`}
 	for i := range 1000 {

@@ -56,7 +56,7 @@ func TestASessionIsMadeOnceHoweverOftenItsRequestIsSent(t *testing.T) {
 }
 
 func TestAKeyThatMadeASessionIsRefusedWithAnotherRequest(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	request := session.CreateRequest{Actor: person("ann"), Key: "k1", Name: "One", Prompt: "do it"}
 	b, err := h.manager.Create(ctxOf(t), request)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestARefusedCreationLeavesNoSession(t *testing.T) {
 	} {
 		_, err := h.manager.Create(ctxOf(t), request)
 		require.Error(t, err, name)
-		require.Empty(t, h.store.List(), name)
+		require.Empty(t, h.journal.List(), name)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestACreationWaitsForNoOther(t *testing.T) {
 	held, goOn := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(goOn) })
 	var met atomic.Bool
-	h := newHub(t, func(_ *session.Options, o *store.Options) {
+	h := newDiskHub(t, func(_ *session.Options, o *store.Options) {
 		o.FS = steppedFS{store.OS(), func(step string) error {
 			if step == "write events.jsonl" && met.CompareAndSwap(false, true) {
 				close(held)
@@ -142,7 +142,7 @@ func TestACreationWaitsForNoOther(t *testing.T) {
 // the prompt in the log.
 var createSteps = []string{
 	"create events.jsonl", "write events.jsonl", "sync events.jsonl", "rename to metadata.json", "sync directory",
-	"queue create", "queue rename",
+	"create queue.json.tmp", "rename to queue.json",
 }
 
 // TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain copies the files
@@ -150,8 +150,7 @@ var createSteps = []string{
 // copy gets the same request again.
 func TestACreationThatIsCutOffAnywhereIsMadeUpForWhenItIsSentAgain(t *testing.T) {
 	k := &killer{t: t}
-	h := newHub(t, func(o *session.Options, s *store.Options) {
-		o.QueueFailpoint = func(step string) error { return k.step("queue " + step) }
+	h := newDiskHub(t, func(_ *session.Options, s *store.Options) {
 		s.FS = steppedFS{store.OS(), k.step}
 	})
 	h.agents.onPrompt = func(a *fakeAgent, p event.UserPrompt) { _ = a.end(p.PromptID, event.StopEndTurn) }

@@ -31,7 +31,7 @@ func fullDisk(full *atomic.Bool) hubOption {
 
 func TestAFullDiskHoldsTheAgentAndRefusesPromptsUntilThereIsRoom(t *testing.T) {
 	var full atomic.Bool
-	h := newHub(t, fullDisk(&full))
+	h := newDiskHub(t, fullDisk(&full))
 	b, a := h.busy()
 	require.NoError(t, a.say(question("q1")))
 	before := len(events(t, b))
@@ -60,7 +60,7 @@ func TestAFullDiskHoldsTheAgentAndRefusesPromptsUntilThereIsRoom(t *testing.T) {
 func TestAFullDiskHealsByItselfWhileNobodyWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var full atomic.Bool
-		h := newHub(t, fullDisk(&full))
+		h := newDiskHub(t, fullDisk(&full))
 		b := h.create()
 		full.Store(true)
 		_, err := b.Prompt(t.Context(), ask("p"))
@@ -74,7 +74,7 @@ func TestAFullDiskHealsByItselfWhileNobodyWrites(t *testing.T) {
 
 func TestAResetDuringAFullDiskClosesTheTurnLater(t *testing.T) {
 	var full atomic.Bool
-	h := newHub(t, fullDisk(&full))
+	h := newDiskHub(t, fullDisk(&full))
 	b, a := h.busy()
 	full.Store(true)
 	held := a.begin(message("held"))
@@ -91,7 +91,7 @@ func TestAResetDuringAFullDiskClosesTheTurnLater(t *testing.T) {
 
 func TestTheHubEndsDuringAFullDisk(t *testing.T) {
 	var full atomic.Bool
-	h := newHub(t, fullDisk(&full))
+	h := newDiskHub(t, fullDisk(&full))
 	b, a := h.busy()
 	full.Store(true)
 	held := a.begin(message("held"))
@@ -113,7 +113,7 @@ func TestTheHubEndsDuringAFullDisk(t *testing.T) {
 func TestAPromptThatCannotBeTakenYetIsTakenOnceThereIsRoom(t *testing.T) {
 	var writesLeft atomic.Int64 // writes left until the disk is full
 	writesLeft.Store(1 << 30)
-	h := newHub(t, func(_ *session.Options, o *store.Options) {
+	h := newDiskHub(t, func(_ *session.Options, o *store.Options) {
 		o.FS = steppedFS{store.OS(), func(step string) error {
 			if step == "write events.jsonl" && writesLeft.Add(-1) < 0 || strings.HasPrefix(step, "create") && writesLeft.Load() < 0 {
 				return syscall.ENOSPC
@@ -135,7 +135,7 @@ func TestAPromptThatCannotBeTakenYetIsTakenOnceThereIsRoom(t *testing.T) {
 
 func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 	var broken atomic.Bool
-	h := newHub(t, func(_ *session.Options, o *store.Options) {
+	h := newDiskHub(t, func(_ *session.Options, o *store.Options) {
 		o.FS = steppedFS{store.OS(), func(step string) error {
 			if step == "sync events.jsonl" && broken.CompareAndSwap(true, false) {
 				return syscall.EIO
@@ -169,14 +169,12 @@ func TestADeviceErrorFreezesTheSessionAlone(t *testing.T) {
 
 func TestALedgerThatCannotBeSavedStopsNoTurn(t *testing.T) {
 	var full atomic.Bool
-	h := newHub(t, func(o *session.Options, _ *store.Options) {
-		o.QueueFailpoint = func(step string) error {
-			if full.Load() && step == "write" {
-				return syscall.ENOSPC
-			}
-			return nil
+	h := newHub(t, aroundQueueFile(func(replace func() error) error {
+		if full.Load() {
+			return syscall.ENOSPC
 		}
-	})
+		return replace()
+	}))
 	b, a := h.busy()
 	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	awaitIdle(t, b)

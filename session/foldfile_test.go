@@ -44,7 +44,7 @@ func otherFold(t *testing.T, data []byte, header map[string]any) []byte {
 }
 
 func TestDerivedFilesCostNothingButTime(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(
 		toolCall("t1", event.ToolInProgress), event.Title{Title: "Named by the agent"}, event.Mode{ModeID: "plan"}, message("Done so far."),

@@ -52,7 +52,7 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 // A fork is on the device when it is answered: what its log says is enough to find it
 // again from both sides.
 func TestAForkThatWasAnsweredIsKnownFromItsLog(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, _ := h.busy()
 	at := b.Log().Marks().Visible
 	made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at, Actor: person("ann"), Key: "k1"})

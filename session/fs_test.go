@@ -1,9 +1,13 @@
 package session_test
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
+	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -75,4 +79,51 @@ func (f steppedFile) Datasync() error {
 		return err
 	}
 	return f.File.Datasync()
+}
+
+// aroundQueueFile has around called for each save of a session's queue, in place of
+// the save.
+func aroundQueueFile(around func(replace func() error) error) hubOption {
+	return func(o *session.Options, _ *store.Options) { o.Store = &wrappedStore{around: around} }
+}
+
+// wrappedStore is a journal with another way to save the queue.
+type wrappedStore struct {
+	journal.Store
+	around func(replace func() error) error
+}
+
+func (s *wrappedStore) Lease(ctx context.Context, id string) (journal.Lease, error) {
+	lease, err := s.Store.Lease(ctx, id)
+	return wrappedLease{lease, s}, err
+}
+
+type wrappedLease struct {
+	journal.Lease
+	store *wrappedStore
+}
+
+func (l wrappedLease) Log(ctx context.Context) (journal.Log, error) {
+	log, err := l.Lease.Log(ctx)
+	return wrappedLog{log, l.store}, err
+}
+
+type wrappedLog struct {
+	journal.Log
+	store *wrappedStore
+}
+
+func (l wrappedLog) Files() journal.Files { return wrappedFiles{l.Log.Files(), l.store} }
+
+type wrappedFiles struct {
+	journal.Files
+	store *wrappedStore
+}
+
+func (f wrappedFiles) Replace(name string, data []byte) error {
+	replace := func() error { return f.Files.Replace(name, data) }
+	if name != queue.FileName {
+		return replace()
+	}
+	return f.store.around(replace)
 }

@@ -9,43 +9,46 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/store"
 )
 
-// hangs makes saves of the queue hang at a step until it is released.
+// hangs makes saves of the queue hang until they are released, before the file is
+// replaced or after.
 type hangs struct {
-	at      string
+	after   bool
 	began   chan struct{} // receives when a save hangs
 	release chan struct{}
 }
 
 func (h *hangs) option(armed <-chan struct{}) hubOption {
-	return func(o *session.Options, _ *store.Options) {
-		o.QueueFailpoint = func(step string) error {
-			select {
-			case <-armed:
-			default:
-				return nil
-			}
-			if step == h.at {
-				select {
-				case h.began <- struct{}{}:
-				default:
-				}
-				<-h.release
-			}
-			return nil
+	return aroundQueueFile(func(replace func() error) error {
+		select {
+		case <-armed:
+		default:
+			return replace()
 		}
-	}
+		var err error
+		if h.after {
+			err = replace()
+		}
+		select {
+		case h.began <- struct{}{}:
+		default:
+		}
+		<-h.release
+		if !h.after {
+			err = replace()
+		}
+		return err
+	})
 }
 
 // A file system that hangs on queue.json stops neither the agent's lines nor other
 // verbs. Each client of the queue is answered when its change is on the device, in
 // the order in which they came, and each prompt runs once.
 func TestAQueueFileThatHangsStopsOnlyItsClients(t *testing.T) {
-	for _, step := range []string{"create", "write", "sync", "rename", "sync-dir"} {
-		t.Run(step, func(t *testing.T) {
-			hang := &hangs{at: step, began: make(chan struct{}, 1), release: make(chan struct{})}
+	for name, after := range map[string]bool{"before the file is replaced": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			hang := &hangs{after: after, began: make(chan struct{}, 1), release: make(chan struct{})}
 			armed := make(chan struct{})
 			h := newHub(t, hang.option(armed))
 			b, a := h.busy()
@@ -106,7 +109,7 @@ func TestAQueueFileThatHangsStopsOnlyItsClients(t *testing.T) {
 
 // A hub that ends waits for the write of a client's change, and answers the client.
 func TestTheEndOfASessionWaitsForItsFiles(t *testing.T) {
-	hang := &hangs{at: "sync", began: make(chan struct{}, 1), release: make(chan struct{})}
+	hang := &hangs{began: make(chan struct{}, 1), release: make(chan struct{})}
 	armed := make(chan struct{})
 	h := newHub(t, hang.option(armed))
 	b, _ := h.busy()

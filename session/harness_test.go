@@ -16,31 +16,50 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/journal/memory"
 	"github.com/abidehub/abide/session/store"
 )
 
-// hub is a data directory in use, with scripted agents.
+// hub is a journal in use, with scripted agents.
 type hub struct {
 	t         *testing.T
-	dir       string
+	device    *memory.Device // nil if the journal is local files
+	dir       string         // of the local files; empty if the journal is in memory
 	workspace string
 	agents    *agents
-	store     *store.Store
+	journal   journal.Store
+	store     *store.Store // the journal's, if it is local files
 	manager   *session.Manager
+	ended     func() error // closes the journal
 	closed    bool
 }
 
+// hubOption changes how a hub is opened. Only a hub on files has store.Options.
 type hubOption func(*session.Options, *store.Options)
 
+// newHub starts a hub whose sessions are in memory.
 func newHub(t *testing.T, options ...hubOption) *hub {
 	t.Helper()
-	h := &hub{t: t, dir: t.TempDir(), workspace: t.TempDir(), agents: newAgents()}
+	return (&hub{t: t, device: memory.NewDevice()}).begin(options...)
+}
+
+// newDiskHub starts a hub whose sessions are local files, for tests that look at the
+// files, harm them, or make the file system fail.
+func newDiskHub(t *testing.T, options ...hubOption) *hub {
+	t.Helper()
+	return (&hub{t: t, dir: t.TempDir()}).begin(options...)
+}
+
+func (h *hub) begin(options ...hubOption) *hub {
+	h.t.Helper()
+	h.workspace, h.agents = h.t.TempDir(), newAgents()
 	h.open(options...)
-	t.Cleanup(h.close)
+	h.t.Cleanup(h.close)
 	return h
 }
 
-// open starts a hub on the directory.
+// open starts a hub on its journal.
 func (h *hub) open(options ...hubOption) {
 	h.t.Helper()
 	so := session.Options{
@@ -51,19 +70,31 @@ func (h *hub) open(options ...hubOption) {
 	}
 	// With a wrapped FS the store does not watch the directory for other processes.
 	// A watcher would stop the time of a synctest bubble.
-	to := store.Options{FS: struct{ store.FS }{store.OS()}}
+	plain := store.Options{FS: struct{ store.FS }{store.OS()}}
+	to := plain
 	for _, o := range options {
 		o(&so, &to)
 	}
-	st, err := store.Open(h.dir, to)
-	require.NoError(h.t, err)
-	so.Store = st
+	if h.device != nil {
+		require.Equal(h.t, plain, to, "an option of files needs newDiskHub")
+		st := h.device.Open()
+		h.journal, h.ended = st, st.Close
+	} else {
+		st, err := store.Open(h.dir, to)
+		require.NoError(h.t, err)
+		h.store, h.journal, h.ended = st, st.Journal(), st.Close
+	}
+	if wrapped, ok := so.Store.(*wrappedStore); ok {
+		wrapped.Store = h.journal
+		h.journal = wrapped
+	}
+	so.Store = h.journal
 	m, err := session.NewManager(so)
 	require.NoError(h.t, err)
-	h.store, h.manager, h.closed = st, m, false
+	h.manager, h.closed = m, false
 }
 
-// close stops the hub cleanly and checks its files.
+// close stops the hub cleanly and checks its files, if it has any.
 func (h *hub) close() {
 	h.t.Helper()
 	if h.closed {
@@ -73,24 +104,32 @@ func (h *hub) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	require.NoError(h.t, h.manager.Close(ctx))
-	require.NoError(h.t, h.store.Close())
+	require.NoError(h.t, h.ended())
 	h.check()
 }
 
-// check verifies the data directory.
+// check verifies the data directory, if there is one.
 func (h *hub) check() {
 	h.t.Helper()
+	if h.device != nil {
+		return
+	}
 	report, err := store.Check(context.Background(), h.dir, "")
 	require.NoError(h.t, err)
 	require.Empty(h.t, report.Problems)
 }
 
-// copyOf starts another hub on a copy of the files, as a kill -9 at this moment
+// copyOf starts another hub on a copy of the sessions, as a kill -9 at this moment
 // would leave them.
 func (h *hub) copyOf(t *testing.T, options ...hubOption) *hub {
 	t.Helper()
-	c := &hub{t: t, dir: t.TempDir(), workspace: h.workspace, agents: newAgents()}
-	copyDir(t, h.dir, c.dir)
+	c := &hub{t: t, workspace: h.workspace, agents: newAgents()}
+	if h.device != nil {
+		c.device = h.device.Copy()
+	} else {
+		c.dir = t.TempDir()
+		copyDir(t, h.dir, c.dir)
+	}
 	c.open(options...)
 	t.Cleanup(c.close)
 	return c
@@ -303,17 +342,10 @@ func shape(t require.TestingT, b *session.BackgroundSession) []string {
 	return list
 }
 
-// spoil replaces a file by garbage.
-func spoil(t *testing.T, dir, name string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{"), 0o600))
-}
-
-// openManager opens a hub's directory and returns the error, if any.
+// openManager opens a hub's journal in memory and returns the error, if any.
 func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 	t.Helper()
-	st, err := store.Open(h.dir, store.Options{})
-	require.NoError(t, err)
+	st := h.device.Open()
 	t.Cleanup(func() { require.NoError(t, st.Close()) })
 	return session.NewManager(session.Options{
 		Store: st, StartAgent: h.agents.start, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: h.workspace,

@@ -19,7 +19,7 @@ import (
 // placeholders stand for the events before it. The session must stay fast despite
 // the many placeholders.
 func TestALineWithANumberFarAheadDoesNotMakeTheSessionUnusable(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(event.Mode{ModeID: "plan"}))
 	await(t, b, "the mode", func(s session.State) bool { return s.Mode != nil })

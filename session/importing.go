@@ -36,7 +36,7 @@ const (
 func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSession, made bool, err error) {
 	// A zip is read from its end, so it is stored first. The file has no name, so a
 	// crash leaves none behind.
-	file, err := os.CreateTemp(m.store.Dir(), ".import-*")
+	file, err := os.CreateTemp(m.spoolDir, ".import-*")
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
 	}

@@ -17,7 +17,7 @@ import (
 // labelled returns a closed hub with one session that a person named, pinned and
 // archived.
 func labelled(t *testing.T) (h *hub, id string) {
-	h = newHub(t)
+	h = newDiskHub(t)
 	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: h.workspace, Name: "At first"})
 	require.NoError(t, err)
 	yes, name := true, "Mine"
@@ -111,7 +111,7 @@ func TestANameTakenBackStaysSoWithoutMetadata(t *testing.T) {
 }
 
 func TestANameIsOnTheDeviceOnceItsSessionIsMade(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: h.workspace, Name: "Mine"})
 	require.NoError(t, err)
 	for _, name := range []string{"metadata.json", "labels.json"} {

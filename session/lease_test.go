@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -15,7 +16,7 @@ import (
 // taken takes a session as another hub does that was granted a newer lease.
 func (h *hub) taken(id string) journal.Log {
 	h.t.Helper()
-	lease, err := h.store.Journal().Lease(ctxOf(h.t), id)
+	lease, err := h.journal.Lease(ctxOf(h.t), id)
 	require.NoError(h.t, err)
 	log, err := lease.Log(ctxOf(h.t))
 	require.NoError(h.t, err)
@@ -55,6 +56,24 @@ func TestAPromptToASessionThatAnotherHubTookIsRefusedWithWords(t *testing.T) {
 	require.Equal(t, event.Seq(1), other.Marks().Visible, "a fenced prompt is in the log")
 	prompt(t, h.session(b.ID()), "p")
 	require.Equal(t, "p", receive(t, h.agents.next(t).prompts, "no prompt").PromptID)
+}
+
+func TestAPromptForTheQueueOfASessionThatAnotherHubTookIsRefusedWithWords(t *testing.T) {
+	for name, open := range map[string]func(*testing.T, ...hubOption) *hub{"in memory": newHub, "in files": newDiskHub} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			b, a := h.busy()
+			h.taken(b.ID())
+			_, err := b.Prompt(ctxOf(t), ask("waits"))
+			require.ErrorIs(t, err, state.ErrUnavailable)
+			require.ErrorContains(t, err, "another hub has the session; use it there")
+			receive(t, a.over, "the agent still runs")
+			receive(t, b.Done(), "the session is still open")
+			again := h.session(b.ID()) // which takes the lease back
+			require.Empty(t, again.Queue(), "a fenced prompt is in the queue")
+			require.Equal(t, queue.Received, prompt(t, again, "waits").Outcome)
+		})
+	}
 }
 
 // A line that the log wrote by itself, as after a repair, is no reason to refuse an

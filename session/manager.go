@@ -17,12 +17,14 @@ import (
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // Options configure a Manager. Store, StartAgent and one agent are required.
 type Options struct {
-	Store      *store.Store
+	Store journal.Store
+	// SpoolDir is an absolute directory for the bytes of an import while it is read;
+	// empty is the system's directory for temporary files.
+	SpoolDir   string
 	StartAgent StartAgent
 	// Agents are the configured agents; the first is the default.
 	Agents []AgentInfo
@@ -55,16 +57,13 @@ type Options struct {
 	SweepEvery time.Duration
 	// SearchPatience is how long a search waits for a slot; 0 is 10 seconds.
 	SearchPatience time.Duration
-	// QueueFailpoint is called before each step of saving a queue, to test crashes
-	// and failures.
-	QueueFailpoint func(step string) error
 }
 
 // Manager manages the sessions: it lists them, opens them, and decides which may
 // run an agent. It is safe for concurrent use.
 type Manager struct {
-	store    *store.Store
 	journal  journal.Store
+	spoolDir string
 	hub      hub
 	git      *gitstate.Git
 	settings atomic.Pointer[Settings]
@@ -72,7 +71,6 @@ type Manager struct {
 	changes  *list.ChangeFeed
 	reads    *list.ReadMarks
 	logger   *slog.Logger
-	failing  func(step string) error
 
 	ctx     context.Context // ends when the manager is closed
 	cancel  context.CancelFunc
@@ -107,20 +105,18 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	rules, err := rule.Open(o.Store.Dir())
+	rules, err := rule.Open(o.Store.Files())
 	if err != nil {
 		return nil, fmt.Errorf("new manager: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Manager{
-		store:   o.Store,
-		journal: o.Store.Journal(),
+		journal: o.Store, spoolDir: o.SpoolDir,
 		git:     o.Git,
 		pool:    newAgentPool(0),
 		changes: list.NewChangeFeed(),
-		reads:   list.OpenReadMarks(o.Store.Dir(), o.Logger),
+		reads:   list.OpenReadMarks(o.Store.Files(), o.Logger),
 		logger:  o.Logger,
-		failing: o.QueueFailpoint,
 		ctx:     ctx,
 		cancel:  cancel,
 		open:    map[string]*opening{},

@@ -152,7 +152,7 @@ func TestListNewsTellsTheLatestOfEachSession(t *testing.T) {
 }
 
 func TestADeletedSessionIsGoneWithItsAgent(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, a := h.busy()
 	dir, err := h.store.SessionDir(b.ID())
 	require.NoError(t, err)
@@ -239,7 +239,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 }
 
 func TestMetadataFollowsTheTurn(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, a := h.busy()
 	require.NoError(t, a.say(toolCall("t1", event.ToolInProgress), question("q1"), event.Mode{ModeID: "plan"}))
 	require.Eventually(t, func() bool { return b.Log().Metadata().Status == "needs_you" }, patience, tick)
@@ -263,7 +263,7 @@ func TestMetadataFollowsTheTurn(t *testing.T) {
 // periodic sync would come too late.
 func TestMetadataIsOnTheDeviceWithTheEndOfATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(t)
+		h := newDiskHub(t)
 		b, a := h.busy()
 		require.NoError(t, a.say(message("Done.")))
 		dir, err := h.store.SessionDir(b.ID())

@@ -271,7 +271,7 @@ func TestErrorsSpeakToAPerson(t *testing.T) {
 func TestEachSessionHasThePolicyItBeganWith(t *testing.T) {
 	wait, deny := event.Policy{Unattended: event.UnattendedWait}, event.Policy{Unattended: event.UnattendedDeny}
 	denies := func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true }
-	h := newHub(t)
+	h := newDiskHub(t)
 	begin := func(p *event.Policy) (*session.BackgroundSession, *fakeAgent) {
 		b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Prompt: "go", Policy: p})
 		require.NoError(t, err)
@@ -326,9 +326,9 @@ func TestEachSessionHasThePolicyItBeganWith(t *testing.T) {
 // Sessions of builds that recorded no policy follow the configuration, as they did.
 func TestASessionWithoutAPolicyFollowsTheConfiguration(t *testing.T) {
 	h := newHub(t)
-	log, err := h.store.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace, CreatedBy: "ann"})
+	id, err := h.journal.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace, CreatedBy: "ann"})
 	require.NoError(t, err)
-	b := h.session(log.ID())
+	b := h.session(id)
 	require.Nil(t, b.State().Policy)
 	prompt(t, b, "p")
 	a := h.agents.next(t)

@@ -89,7 +89,11 @@ func (i *intake) save(save *queue.Save, done func(error)) {
 	i.changing = true
 	i.file.write(save, func(err error) {
 		i.changing, i.dirty = false, true
-		done(queueError(err))
+		if err != nil && i.health.lost {
+			done(i.stuck(journal.ErrFenced))
+		} else {
+			done(queueError(err))
+		}
 		for !i.changing && len(i.later) > 0 {
 			job := i.later[0]
 			i.later = i.later[1:]

@@ -362,7 +362,7 @@ func TestAVerbWhoseCallerLeftStillHappensOnce(t *testing.T) {
 }
 
 func TestThe2500thPromptDoesNotMakeTheFirstRunAgain(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	log, err := h.store.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace})
 	require.NoError(t, err)
 	const total = 2500

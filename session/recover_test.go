@@ -71,7 +71,7 @@ func TestRecoveryIsIdempotent(t *testing.T) {
 }
 
 func TestRecoveryNeedsNoMetadataAndNoQueueFile(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, a := h.busy()
 	prompt(t, b, promptID(1))
 	require.NoError(t, b.QueueEdit(ctxOf(t), promptID(1), "edited", person("ann")))
@@ -142,7 +142,7 @@ func TestAPlannedEndClosesTheTurnAndStopsTheAgent(t *testing.T) {
 // to its ledger.
 var takeSteps = []string{
 	"write events.jsonl", "sync events.jsonl",
-	"queue create", "queue write", "queue sync", "queue rename", "queue sync-dir",
+	"create queue.json.tmp", "write queue.json.tmp", "sync queue.json.tmp", "rename to queue.json", "sync directory",
 }
 
 // TestAKillBetweenAnyTwoSteps sends, queues, takes and answers prompts. Before each
@@ -153,8 +153,7 @@ func TestAKillBetweenAnyTwoSteps(t *testing.T) {
 		t.Skip("opens a hub for each of many steps")
 	}
 	k := &killer{t: t}
-	h := newHub(t, func(o *session.Options, s *store.Options) {
-		o.QueueFailpoint = func(step string) error { return k.step("queue " + step) }
+	h := newDiskHub(t, func(_ *session.Options, s *store.Options) {
 		s.FS = steppedFS{store.OS(), k.step}
 	})
 	k.hub = h
@@ -293,7 +292,7 @@ func TestASessionThatIsNotThereIsNotFound(t *testing.T) {
 }
 
 func TestRecoveryPassesOverWhatRetentionRemoved(t *testing.T) {
-	h := newHub(t, func(_ *session.Options, o *store.Options) { o.SegmentBytes = 2000 })
+	h := newDiskHub(t, func(_ *session.Options, o *store.Options) { o.SegmentBytes = 2000 })
 	b, a := h.busy()
 	for range 60 {
 		require.NoError(t, a.say(event.AgentMessage{Text: event.Text(strings.Repeat("x", 50))}))
@@ -340,7 +339,7 @@ func TestRecoveryPassesOverWhatRetentionRemoved(t *testing.T) {
 }
 
 func TestASessionKilledRightAfterAPromptIsClosedWithoutBeingAskedFor(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b, _ := h.busy()
 	left := t.TempDir()
 	copyDir(t, h.dir, left)

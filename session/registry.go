@@ -171,11 +171,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 			m.logger.Error("log stays frozen", "session", id, "err", err)
 		}
 	}
-	dir, err := m.store.SessionDir(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	q, err := queue.Open(dir, queue.Options{Failpoint: m.failing})
+	q, err := queue.Open(log.Files(), queue.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

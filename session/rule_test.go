@@ -126,8 +126,8 @@ func TestWhatRulesDoNotDo(t *testing.T) {
 
 func TestADamagedRuleBookIsNotForgottenSilently(t *testing.T) {
 	h := newHub(t)
+	require.NoError(t, h.journal.Files().Replace("rules.json", []byte("{")))
 	h.close()
-	spoil(t, h.dir, "rules.json")
 	_, err := openManager(t, h)
 	require.ErrorContains(t, err, "rules.json")
 }

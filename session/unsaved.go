@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/journal"
 )
 
 // queueFile brings the changes of the queue to its file.
@@ -21,6 +22,7 @@ type queueFile struct {
 // the problem ends with its cause.
 func (q *queueFile) keep(now time.Time) {
 	switch {
+	case q.health.lost: // nothing can be written any more
 	case q.why == "":
 		q.write(q.queue.Due(), func(error) {})
 	case now.Before(q.probeAt):
@@ -37,7 +39,11 @@ func (q *queueFile) write(save *queue.Save, then func(error)) {
 	}
 	q.files.add(save.Write, func() {
 		err := q.queue.Settle(save)
-		q.noteResult(q.queue.Err())
+		if failed := q.queue.Err(); errors.Is(failed, journal.ErrFenced) {
+			q.noteLog(failed) // as if an event could not be written
+		} else {
+			q.noteResult(failed)
+		}
 		then(err)
 	})
 }

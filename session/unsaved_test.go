@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/store"
 )
 
 // Health reports a queue whose file cannot be written. The report ends once the
@@ -22,17 +22,19 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 		session.ProblemBlocked: syscall.ENOSPC, session.ProblemDamaged: syscall.EIO,
 	} {
 		t.Run(cause.Error(), func(t *testing.T) {
-			for step, refused := range map[string]bool{"create": true, "sync-dir": true, "sync": false} {
+			for step, refused := range map[string]bool{"replaced, perhaps not for good": true, "a request": true, "an event": false} {
 				t.Run(step, func(t *testing.T) {
 					var fails atomic.Bool
-					h := newHub(t, func(o *session.Options, _ *store.Options) {
-						o.QueueFailpoint = func(at string) error {
-							if fails.Load() && at == step {
-								return errors.Join(errors.New("save"), cause)
-							}
-							return nil
+					h := newHub(t, aroundQueueFile(func(replace func() error) error {
+						failed := errors.Join(errors.New("save"), cause)
+						switch {
+						case !fails.Load():
+							return replace()
+						case step == "replaced, perhaps not for good":
+							return errors.Join(replace(), failed, disk.ErrNotDurable)
 						}
-					})
+						return failed
+					}))
 					b, a := h.busy()
 					require.Empty(t, h.manager.Problems())
 					fails.Store(true)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/store"
 )
@@ -35,7 +36,11 @@ func (p *program) checkCommand() *cobra.Command {
 
 // waitingPrompts are the file of a session that is the queue's.
 func waitingPrompts() store.Beside {
-	return store.Beside{File: queue.FileName, Check: queue.Check, Repair: queue.Repair}
+	return store.Beside{
+		File:   queue.FileName,
+		Check:  func(dir string) (bool, error) { return queue.Check(disk.Folder{Dir: dir}) },
+		Repair: func(dir string) (string, error) { return queue.Repair(disk.Folder{Dir: dir}) },
+	}
 }
 
 func (p *program) check(ctx context.Context, id string) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -103,7 +104,7 @@ func (r *record) clone() *record {
 
 func fileOf(path string) jsonfile.File[record] {
 	return jsonfile.File[record]{
-		Path: path, Damage: jsonfile.Refuse, Indent: true, Remedy: "move " + path + " away and pair every device again",
+		Files: disk.Folder{Dir: filepath.Dir(path)}, Name: filepath.Base(path), Damage: jsonfile.Refuse, Indent: true, Remedy: "move " + path + " away and pair every device again",
 		Check: func(r record) error {
 			if err := jsonfile.Format(r.Format, recordFormat); err != nil || len(r.Secret) >= 32 {
 				return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/abidehub/abide/internal/disk"
 )
@@ -32,11 +31,10 @@ const (
 var ErrNewer = errors.New("a newer version of abide wrote it")
 
 // File is a file with content of type T. It holds nothing, so it may be copied, and
-// used by several goroutines; two writes at once need Shared or a lock.
+// used by several goroutines; two writes at once need a lock, or Files that are shared.
 type File[T any] struct {
-	// FS is the file system; nil is the real one.
-	FS     disk.FS
-	Path   string
+	Files  Files
+	Name   string
 	Damage Rule
 	// Check returns why decoded content is damaged; nil accepts everything.
 	Check func(T) error
@@ -46,8 +44,15 @@ type File[T any] struct {
 	Logger *slog.Logger
 	// Indent writes the content for people.
 	Indent bool
-	// Shared says that several programs write the file.
-	Shared bool
+}
+
+// Files are small files by name, such as a disk.Folder has. Replace leaves the old or the
+// new bytes after a crash at any moment, and SetAside removes a pipe or the like, which
+// has no bytes to keep.
+type Files interface {
+	Read(name string) ([]byte, error)
+	Replace(name string, data []byte) error
+	SetAside(name, aside string) (kept bool, err error)
 }
 
 // DamagedError says why a file is not what a program wrote. Its text has no path.
@@ -74,13 +79,6 @@ func IsDamaged(err error) bool {
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-func (f File[T]) fs() disk.FS {
-	if f.FS == nil {
-		return disk.OS()
-	}
-	return f.FS
-}
-
 // Read returns the content, and whether there is any. It applies the rule to a
 // damaged file.
 func (f File[T]) Read() (content T, found bool, err error) {
@@ -92,9 +90,9 @@ func (f File[T]) Read() (content T, found bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return none, false, nil
 	case f.Damage == Aside:
-		aside := f.Path + ".damaged"
-		if failed := f.fs().Rename(f.Path, aside); failed != nil {
-			return none, false, errors.Join(err, fmt.Errorf("set it aside: %w", failed))
+		aside := f.Name + ".damaged"
+		if _, failed := f.Files.SetAside(f.Name, aside); failed != nil {
+			return none, false, errors.Join(err, failed)
 		}
 		f.Logger.Warn("an unreadable file was set aside and starts over", "err", err, "aside", aside)
 		return none, false, nil
@@ -108,7 +106,7 @@ func (f File[T]) Read() (content T, found bool, err error) {
 // *DamagedError. It does not wait for a named pipe: whatever is not a regular file is
 // damaged.
 func (f File[T]) Load() (content T, err error) {
-	data, err := f.fs().ReadFile(f.Path)
+	data, err := f.Files.Read(f.Name)
 	if errors.Is(err, disk.ErrNoFile) {
 		return content, f.damaged(disk.ErrNoFile)
 	}
@@ -129,14 +127,14 @@ func (f File[T]) Decode(data []byte) (content T, err error) {
 	}
 	switch err := f.Check(content); {
 	case errors.Is(err, ErrNewer):
-		return none, fmt.Errorf("read %s: %w", filepath.Base(f.Path), err)
+		return none, fmt.Errorf("read %s: %w", f.Name, err)
 	case err != nil:
 		return none, f.damaged(err)
 	}
 	return content, nil
 }
 
-func (f File[T]) damaged(err error) error { return &DamagedError{filepath.Base(f.Path), f.Remedy, err} }
+func (f File[T]) damaged(err error) error { return &DamagedError{f.Name, f.Remedy, err} }
 
 // Write replaces the file. After a crash at any moment it has the old or the new
 // content. disk.ErrNotDurable means that it was replaced, but a power cut may take
@@ -147,14 +145,10 @@ func (f File[T]) Write(content T) error {
 		data, err = json.MarshalIndent(content, "", "  ")
 	}
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", filepath.Base(f.Path), err)
+		return fmt.Errorf("encode %s: %w", f.Name, err)
 	}
-	replace := disk.Replace
-	if f.Shared {
-		replace = disk.ReplaceAmong
-	}
-	if err := replace(f.fs(), f.Path, append(data, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Base(f.Path), err)
+	if err := f.Files.Replace(f.Name, append(data, '\n')); err != nil {
+		return fmt.Errorf("write %s: %w", f.Name, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 )
 
@@ -20,10 +21,14 @@ type content struct {
 
 func file(t *testing.T, rule jsonfile.Rule, log *bytes.Buffer) jsonfile.File[content] {
 	return jsonfile.File[content]{
-		Path: filepath.Join(t.TempDir(), "small.json"), Damage: rule, Remedy: "remove it",
+		Files: disk.Folder{Dir: t.TempDir()}, Name: "small.json", Damage: rule, Remedy: "remove it",
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 		Check:  func(c content) error { return jsonfile.Format(c.Format, 1) },
 	}
+}
+
+func pathOf(f jsonfile.File[content]) string {
+	return filepath.Join(f.Files.(disk.Folder).Dir, f.Name)
 }
 
 func rules() map[string]jsonfile.Rule {
@@ -46,7 +51,7 @@ func TestWhatIsWrittenIsReadUnderEveryRule(t *testing.T) {
 				require.True(t, found)
 				require.Equal(t, content{1, text}, got)
 			}
-			info, err := os.Stat(f.Path)
+			info, err := os.Stat(pathOf(f))
 			require.NoError(t, err)
 			require.EqualValues(t, 0o600, info.Mode().Perm())
 		})
@@ -67,24 +72,24 @@ func TestADamagedFileIsTreatedByItsRule(t *testing.T) {
 			t.Run(name+", "+ruleName, func(t *testing.T) {
 				var log bytes.Buffer
 				f := file(t, rule, &log)
-				require.NoError(t, damage(f.Path))
+				require.NoError(t, damage(pathOf(f)))
 				_, err := f.Load()
 				require.True(t, jsonfile.IsDamaged(err), "%v", err)
 				require.ErrorContains(t, err, "small.json is damaged")
 				require.ErrorContains(t, err, "; remove it")
-				require.NotContains(t, err.Error(), filepath.Dir(f.Path))
+				require.NotContains(t, err.Error(), filepath.Dir(pathOf(f)))
 				got, found, err := f.Read()
 				require.False(t, found)
 				require.Zero(t, got, "half of the content was returned")
-				_, there := os.Lstat(f.Path)
-				_, aside := os.Lstat(f.Path + ".damaged")
+				_, there := os.Lstat(pathOf(f))
+				_, aside := os.Lstat(pathOf(f) + ".damaged")
 				if rule == jsonfile.Refuse {
 					require.True(t, jsonfile.IsDamaged(err))
 				} else {
 					require.NoError(t, err)
 				}
 				require.Equal(t, rule == jsonfile.Aside, there != nil, "the file is gone")
-				require.Equal(t, rule == jsonfile.Aside, aside == nil, "the file is aside")
+				require.Equal(t, rule == jsonfile.Aside && name != "a named pipe", aside == nil, "the file is aside")
 				require.Equal(t, rule == jsonfile.Aside, bytes.Contains(log.Bytes(), []byte("small.json.damaged")))
 			})
 		}
@@ -100,13 +105,13 @@ func TestAFileOfANewerProgramIsNoDamageAndStays(t *testing.T) {
 			require.False(t, found)
 			if rule == jsonfile.Aside {
 				require.NoError(t, err)
-				require.FileExists(t, f.Path+".damaged")
+				require.FileExists(t, pathOf(f)+".damaged")
 				return
 			}
 			require.ErrorIs(t, err, jsonfile.ErrNewer)
 			require.ErrorContains(t, err, "format 2, this program knows 1")
 			require.False(t, jsonfile.IsDamaged(err))
-			require.FileExists(t, f.Path)
+			require.FileExists(t, pathOf(f))
 		})
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 )
 
@@ -96,7 +96,7 @@ func (o *owner) token() (string, error) {
 
 // file is cli.json, which a new credential replaces.
 func (o *owner) file() jsonfile.File[credential] {
-	return jsonfile.File[credential]{Path: filepath.Join(o.dir, credentialName), Damage: jsonfile.Forget, Shared: true}
+	return jsonfile.File[credential]{Files: disk.Folder{Dir: o.dir, Shared: true}, Name: credentialName, Damage: jsonfile.Forget}
 }
 
 func (o *owner) renew() error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/event"
 )
@@ -138,7 +139,7 @@ type record struct {
 func recordFile(dir string) jsonfile.File[record] {
 	path := filepath.Join(dir, fileName)
 	return jsonfile.File[record]{
-		Path: path, Damage: jsonfile.Refuse,
+		Files: disk.Folder{Dir: dir}, Name: fileName, Damage: jsonfile.Refuse,
 		Check:  func(r record) error { return jsonfile.Format(r.Format, 1) },
 		Remedy: "remove " + path + " to start over; then each device has to turn notifications on again",
 	}

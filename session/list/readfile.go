@@ -7,7 +7,7 @@ import (
 	"github.com/abidehub/abide/internal/jsonfile"
 )
 
-// readFile keeps the read marks, in the data directory:
+// readFile keeps the read marks, among the hub's small files:
 // {"format":1,"people":{"owner":{"<session>":{"epoch":…,"seq":…,"at":…}}},"since":{"owner":…}}.
 const readFile = "read.json"
 
@@ -21,7 +21,7 @@ type readMarksFile struct {
 // file is where the marks are kept. They are not worth stopping the hub.
 func (r *ReadMarks) file() jsonfile.File[readMarksFile] {
 	return jsonfile.File[readMarksFile]{
-		Path: r.path, Damage: jsonfile.Aside, Logger: r.logger,
+		Files: r.files, Name: readFile, Damage: jsonfile.Aside, Logger: r.logger,
 		Check: func(f readMarksFile) error { return jsonfile.Format(f.Format, 1) },
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"log/slog"
 	"maps"
 	"math"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -39,7 +39,7 @@ type readMark struct {
 // second. A crash before that loses the move, so something read shows as unread. It
 // is safe for concurrent use and never waits for the device.
 type ReadMarks struct {
-	path   string
+	files  jsonfile.Files
 	logger *slog.Logger
 	moved  bell.Slot // there are unsaved marks
 
@@ -51,11 +51,11 @@ type ReadMarks struct {
 	unsaved bool
 }
 
-// OpenReadMarks reads the marks of a data directory. An invalid file is set aside,
+// OpenReadMarks reads the marks among a hub's small files. An invalid file is set aside,
 // because marks are not worth stopping the hub.
-func OpenReadMarks(dir string, logger *slog.Logger) *ReadMarks {
+func OpenReadMarks(files jsonfile.Files, logger *slog.Logger) *ReadMarks {
 	r := &ReadMarks{
-		path: filepath.Join(dir, readFile), logger: logger, moved: bell.NewSlot(),
+		files: files, logger: logger, moved: bell.NewSlot(),
 		people: map[string]map[string]readMark{}, since: map[string]int64{}, waiting: map[string]*bell.Bell{},
 	}
 	file, _, err := r.file().Read()

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,13 +10,13 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// rulesFile stores the rules of agents, which apply to several sessions, in the
-// data directory: {"format":1,"rules":[…]}.
+// rulesFile stores the rules of agents, which apply to several sessions, among the
+// hub's small files: {"format":1,"rules":[…]}.
 const rulesFile = "rules.json"
 
 // Book holds the rules of agents. It is safe for concurrent use.
 type Book struct {
-	path    string
+	files   jsonfile.Files
 	current atomic.Pointer[[]state.Rule]
 	saving  sync.Mutex // one save at a time; readers never wait for it
 }
@@ -27,10 +26,10 @@ type bookFile struct {
 	Rules  []state.Rule `json:"rules"`
 }
 
-// Open reads the rules of a data directory. An invalid file is an error,
+// Open reads the rules among a hub's small files. An invalid file is an error,
 // because reject rules must not be lost silently.
-func Open(dir string) (*Book, error) {
-	b := &Book{path: filepath.Join(dir, rulesFile)}
+func Open(files jsonfile.Files) (*Book, error) {
+	b := &Book{files: files}
 	b.current.Store(&[]state.Rule{})
 	f, _, err := b.file().Read()
 	if err != nil {
@@ -42,7 +41,7 @@ func Open(dir string) (*Book, error) {
 
 func (b *Book) file() jsonfile.File[bookFile] {
 	return jsonfile.File[bookFile]{
-		Path: b.path, Damage: jsonfile.Refuse, Remedy: "repair " + b.path + " or remove it", Indent: true,
+		Files: b.files, Name: rulesFile, Damage: jsonfile.Refuse, Remedy: "repair it or remove it from the data directory", Indent: true,
 		Check: func(f bookFile) error { return jsonfile.Format(f.Format, 1) },
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
@@ -65,7 +65,7 @@ func (h hubFile) write(fsys FS, dir string) error {
 // not depend on it.
 func hubFileIn(fsys FS, dir string) jsonfile.File[hubFile] {
 	return jsonfile.File[hubFile]{
-		FS: fsys, Path: filepath.Join(dir, hubName), Damage: jsonfile.Forget, Indent: true,
+		Files: disk.Folder{FS: fsys, Dir: dir}, Name: hubName, Damage: jsonfile.Forget, Indent: true,
 		Check: func(h hubFile) error {
 			if err := jsonfile.Format(max(h.Format, 1), dirFormat); err != nil || logfile.IsEpoch(h.HubID) {
 				return err

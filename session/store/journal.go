@@ -6,6 +6,7 @@ import (
 	"iter"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 )
@@ -59,7 +60,7 @@ func (s sessions) Beside(id string) (journal.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return files{s.opts.FS, dir, func() error { return journal.ErrFenced }}, nil
+	return files{disk.Folder{FS: s.opts.FS, Dir: dir}, func() error { return journal.ErrFenced }}, nil
 }
 
 // Lines implements journal.Store.
@@ -85,7 +86,7 @@ func (s sessions) Derived() journal.Derived { return s.Store.Derived() }
 
 // Files implements journal.Store.
 func (s sessions) Files() journal.Files {
-	return files{s.opts.FS, s.dir, func() error { return nil }}
+	return files{disk.Folder{FS: s.opts.FS, Dir: s.dir}, func() error { return nil }}
 }
 
 // lease implements journal.Lease.
@@ -168,7 +169,7 @@ func (h *held) FlushMetadata(ctx context.Context) error {
 }
 
 // Files implements journal.Log.
-func (h *held) Files() journal.Files { return files{h.fs, h.dir, h.lost} }
+func (h *held) Files() journal.Files { return files{disk.Folder{FS: h.fs, Dir: h.dir}, h.lost} }
 
 // Derived implements journal.Log.
 func (h *held) Derived() journal.Derived {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/journal"
 )
@@ -49,7 +50,7 @@ func readLabels(fsys FS, dir string) (labels, error) {
 // labelsFile is a session's labels.json. Recovery makes a damaged one from the
 // metadata.
 func labelsFile(fsys FS, dir string) jsonfile.File[labels] {
-	return jsonfile.File[labels]{FS: fsys, Path: filepath.Join(dir, labelsName), Check: func(given labels) error {
+	return jsonfile.File[labels]{Files: disk.Folder{FS: fsys, Dir: dir}, Name: labelsName, Check: func(given labels) error {
 		if id := filepath.Base(dir); given.SessionID != id {
 			return fmt.Errorf("it belongs to session %q, not to %q", given.SessionID, id)
 		}

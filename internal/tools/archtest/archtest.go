@@ -37,7 +37,7 @@ func arrows() map[string]row {
 		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/wire", "session/event", "session/list", "session/state", "internal/auth"}, true},
 		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth"}, true},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
-		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/store", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs"}, true},
+		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs"}, true},
 		"session/event":               {nil, false},
 		"session/journal":             {[]string{"session/event"}, false},
 		"session/journal/journaltest": {[]string{"session/journal", "session/event"}, true},
@@ -81,7 +81,7 @@ func arrows() map[string]row {
 		"internal/workspace":          {[]string{"server/wire", "internal/gitstate", "internal/ownfiles", "internal/rootfs"}, false},
 		"internal/blackbox":           {nil, false},
 		"internal/tools/archtest":     {nil, false},
-		"internal/tools/longsession":  {[]string{"queue", "session/journal", "session/store", "session/event"}, false},
+		"internal/tools/longsession":  {[]string{"internal/disk", "queue", "session/journal", "session/store", "session/event"}, false},
 		"internal/tools/tsgen":        {[]string{"server/wire", "session/event", "session/export", "session/playback"}, false},
 	}
 }

@@ -25,6 +25,7 @@ func TestEveryPackageOpensWithASentence(t *testing.T) {
 func TestAnUnplannedImportIsReported(t *testing.T) {
 	for name, p := range map[string]archtest.Package{
 		"session must not know the transport":  {Path: "session", Imports: []string{archtest.Module + "/server/wire"}},
+		"session must not know the files":      {Path: "session", Imports: []string{archtest.Module + "/session/store"}},
 		"session must not know ACP":            {Path: "session", Imports: []string{archtest.Module + "/session/acp"}},
 		"events are a leaf":                    {Path: "session/event", Imports: []string{archtest.Module + "/session/store"}},
 		"the queue needs no library":           {Path: "queue", Imports: []string{"github.com/gofrs/flock"}},

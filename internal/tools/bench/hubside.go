@@ -196,7 +196,7 @@ func residentOf(pid int) int64 {
 // newManager returns a manager whose sessions have the agent that is measured with.
 func newManager(s *store.Store) (*session.Manager, error) {
 	return session.NewManager(session.Options{
-		Store: s, Agents: []session.AgentInfo{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
+		Store: s.Journal(), Agents: []session.AgentInfo{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
 		Limits:     session.Limits{Sessions: 10_000}, // no more than are measured are open
 		StartAgent: startAgent,
 	})

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -97,7 +98,7 @@ func write(ctx context.Context, data string, start event.SessionStart, n, perTur
 // writeQueue leaves the queue as a hub would: empty, and it knows the prompts of
 // the log up to seq. A hub that misses it reads the whole log.
 func writeQueue(dir string, ledger []queue.Entry, seq int64) error {
-	q, err := queue.Open(dir, queue.Options{})
+	q, err := queue.Open(disk.Folder{Dir: dir}, queue.Options{})
 	if err != nil {
 		return err
 	}

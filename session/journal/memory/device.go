@@ -10,6 +10,8 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,6 +51,25 @@ func (d *Device) Fill(kinds ...string) {
 	for _, k := range kinds {
 		d.full[k] = true
 	}
+}
+
+// Copy returns a device with the bytes that a kill at this moment would leave, and no
+// hub.
+func (d *Device) Copy() *Device {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := NewDevice()
+	c.files, c.derived = maps.Clone(d.files), maps.Clone(d.derived)
+	for id, k := range d.sessions {
+		left := newKept(id, k.epoch)
+		left.events, left.at, left.meta = slices.Clone(k.events), k.at, k.meta.Clone()
+		left.blobs, left.files, left.made = maps.Clone(k.blobs), maps.Clone(k.files), maps.Clone(k.made)
+		for sha, records := range k.sent {
+			left.sent[sha] = slices.Clone(records)
+		}
+		c.sessions[id] = left
+	}
+	return c
 }
 
 // room returns why bytes of a kind cannot be stored. The caller holds mu.
@@ -120,7 +141,7 @@ func (b box) Write(name string, data []byte) error { return b.Replace(name, data
 
 // Append implements journal.Files.
 func (b box) Append(name string, data []byte) error {
-	return b.change(func() { b.files[name] = append(b.files[name], data...) })
+	return b.change(func() { b.files[name] = append(slices.Clip(b.files[name]), data...) })
 }
 
 // SetAside implements journal.Files.

@@ -128,9 +128,8 @@ func (h *held) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft, 
 	now := time.Now()
 	admitted := make([]event.Draft, len(drafts))
 	for i, d := range drafts {
-		n := len(d.Data)
-		if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' || bytes.IndexByte(d.Data, '\n') >= 0 || d.Type == "" || d.Turn < 0 {
-			return nil, fmt.Errorf("%w: type %q, turn %d", journal.ErrInvalid, d.Type, d.Turn)
+		if err := sound(d); err != nil {
+			return nil, err
 		}
 		if d.Time.IsZero() {
 			d.Time = now
@@ -154,6 +153,15 @@ func (h *held) admit(ctx context.Context, drafts []event.Draft) ([]event.Draft, 
 		d.Data = data
 	}
 	return admitted, nil
+}
+
+// sound returns why a draft cannot be an event.
+func sound(d event.Draft) error {
+	n := len(d.Data)
+	if n < 2 || d.Data[0] != '{' || d.Data[n-1] != '}' || bytes.IndexByte(d.Data, '\n') >= 0 || d.Type == "" || d.Turn < 0 {
+		return fmt.Errorf("%w: type %q, turn %d", journal.ErrInvalid, d.Type, d.Turn)
+	}
+	return nil
 }
 
 // ReadAfter implements journal.Log.
@@ -319,7 +327,7 @@ func (h *held) FlushMetadata(ctx context.Context) error {
 }
 
 // flush stores the metadata. The caller holds the device's mu.
-func (l *log) flush() { l.kept.meta = l.meta.Clone() }
+func (l *log) flush() { l.kept.meta, l.kept.at = l.meta.Clone(), l.at }
 
 // TakeBackUpdated implements journal.Meta.
 func (l *log) TakeBackUpdated(at time.Time) {

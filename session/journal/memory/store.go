@@ -161,10 +161,14 @@ func (k *kept) take(ctx context.Context, in journal.Imported) error {
 				k.epoch = p.Epoch
 			}
 		}
-		if err := k.add(event.Draft{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: e.Data}); err != nil {
+		d := event.Draft{Type: e.Type, Time: e.Time, Turn: e.Turn, Data: e.Data}
+		err := sound(d)
+		if err == nil {
+			err = k.add(d)
+		}
+		if err != nil {
 			return err
 		}
-		var err error
 		if e, err = in.Next(); errors.Is(err, io.EOF) {
 			return ctx.Err()
 		} else if err != nil {
