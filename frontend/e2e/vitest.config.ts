@@ -9,7 +9,6 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const long = [
       'catalogue',
-      'words',
       'largefolders',
       'matrix',
       'wake',

@@ -1,4 +1,5 @@
-// The built catalogue page, served under the hub's content security policy, in each size and theme.
+// The built catalogue page, served under the hub's content security policy, in each size and theme. The dark views
+// have their words in a pseudo-language, so that one look checks both.
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { build } from 'vite'
@@ -18,10 +19,23 @@ const themes = ['light', 'dark'] as const
 export interface CatalogueOptions {
   /** Runs every axe rule in the dark theme too, and loads the page anew for each state. */
   whole: boolean
+  /** Shows the app's own words in the dark theme, too. */
+  plain?: boolean
 }
 
+type Mode = 'production' | 'pseudo'
+
+/** The folders of the pages built in this process. A build takes nine seconds of processor time. */
+const folders = new Map<Mode, Promise<string>>()
+
 /** Builds the catalogue page and returns its folder. The mode "pseudo" replaces its words with a pseudo-language. */
-export async function builtCatalogue(mode = 'production'): Promise<string> {
+export function builtCatalogue(mode: Mode = 'production'): Promise<string> {
+  const folder = folders.get(mode) ?? buildCatalogue(mode)
+  folders.set(mode, folder)
+  return folder
+}
+
+async function buildCatalogue(mode: Mode): Promise<string> {
   const folder = leavings.folder('abide-catalogue-')
   const root = resolve(import.meta.dirname, '../..')
   await build({
@@ -46,16 +60,19 @@ export class Catalogue {
     private readonly browser: Browser,
   ) {}
 
-  static async start(options: CatalogueOptions): Promise<Catalogue> {
-    const folder = await builtCatalogue()
+  static async start({ whole, plain }: CatalogueOptions): Promise<Catalogue> {
+    const folders = {
+      light: await builtCatalogue(),
+      dark: await builtCatalogue(plain ? 'production' : 'pseudo'),
+    }
     const catalogue = new Catalogue([], await Browser.start())
     // Sequential: if two windows open at once, both waits may return the same page.
     for (const size of sizes) {
       for (const theme of themes) {
         // Each view has its own origin, so that they do not share localStorage and databases.
-        const site = await preview({ root: folder })
+        const site = await preview({ root: folders[theme] })
         catalogue.sites.push(site)
-        catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, options.whole))
+        catalogue.views.push(await View.open(catalogue.browser, site.url, size, theme, whole))
       }
     }
     const pages = new Set(catalogue.views.map((v) => v.page))
