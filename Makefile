@@ -6,6 +6,8 @@ PLAIN := -trimpath
 GOFLAGS_BUILD := $(PLAIN) -ldflags "-X main.version=$(VERSION)"
 WEB_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts frontend/dev -type f 2>/dev/null)
 TEST_TIMEOUT := 20m
+# The packages that take longest run first, so that none is alone at the end.
+LONGEST := ./session/store ./server ./session ./cmd/abide
 GO_TEST := -count=1 -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT)
 FUZZ_TIME := 1m
 SOAK_FAULTS := TestNothingIsLostUnderAllFaultsAtOnce
@@ -47,7 +49,10 @@ frontend/e2e/lighthouse/node_modules/.installed: frontend/e2e/lighthouse/package
 	@touch $@
 
 .PHONY: test
-test: test-go test-web test-e2e ## run every test: Go with -race, the app's, end to end in Chromium
+# The app's unit tests run beside those of Go, which wait for programs and clocks.
+test: ## run every test: Go with -race, the app's, end to end in Chromium
+	@$(MAKE) --no-print-directory -j3 test-packages test-program test-web
+	@$(MAKE) --no-print-directory test-e2e
 
 .PHONY: test-go
 # -count=1: some tests build and run the program, which the test cache cannot see.
@@ -58,7 +63,7 @@ test-go: ## run the Go tests with the race detector
 
 .PHONY: test-packages
 test-packages:
-	go test -race $(GO_TEST) -p 2 $$(go list ./... | grep -v '/internal/blackbox$$')
+	go test -race $(GO_TEST) -p 3 $$(go list $(LONGEST) ./... | grep -v '/internal/blackbox$$')
 
 # The program under test has the race detector, what drives it has not.
 .PHONY: test-program

@@ -7,24 +7,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Runs the longest files first, so that the workers finish at about the same time. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const long = [
+    const names = [
       'catalogue',
-      'largefolders',
-      'matrix',
+      'athand',
       'wake',
+      'files',
       'menu',
-      'keys',
       'record',
-      'axe',
-    ].map((name) => `${name}.e2e.ts`)
+      'keys',
+      'notifications',
+      'matrix',
+    ]
+    const long = names.map((name) => `${name}.e2e.ts`)
     const rank = (file: TestSpecification) => long.indexOf(basename(file.moduleId)) + 1 || 99
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }
 }
 
-// Two workers run the files concurrently if there is a second processor. The files of a worker run one after the
-// other in one process and share its browsers (rig/browser.ts). The time limits allow for machines many times
-// slower than a developer's. They are not goals.
+// One more worker than processors: in a good part of its time a test waits for the app, the hub or a clock. The files of a
+// worker run one after the other in one process and share its browsers (rig/browser.ts). The time limits allow for
+// machines many times slower than a developer's. They are not goals.
 export default defineConfig({
   plugins: [words()],
   test: {
@@ -32,7 +34,7 @@ export default defineConfig({
     setupFiles: ['test/support/seed.ts'],
     environment: 'node',
     isolate: false,
-    maxWorkers: Math.min(2, availableParallelism()),
+    maxWorkers: Math.min(2, availableParallelism()) + 1,
     sequence: { sequencer: LongestFirst },
     runner: './e2e/rig/runner.ts',
     // All lanes of the wake matrix run concurrently; the default limit is five.
