@@ -15,25 +15,11 @@ const maxObservers = 50
 func stateFrame(s session.State) *wire.State {
 	frame := &wire.State{
 		SessionID: s.SessionID, AtSeq: s.AtSeq,
-		Turn:               wire.Turn{State: wire.TurnState(s.Turn.State), Number: s.Turn.Number, PromptID: s.Turn.PromptID, ForceReset: s.Turn.ForceReset},
+		Turn: s.Turn, Agent: s.Agent,
 		PendingPermissions: append([]string{}, s.PendingPermissions...),
 		Queue:              make([]wire.QueueItem, 0, len(s.Queue)),
 		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage,
-		Agent:     wire.Agent{Name: s.Agent.Name, Status: wire.AgentStatus(s.Agent.Status), Version: s.Agent.Version, Message: s.Agent.Message},
 		Observers: make([]wire.Observer, 0, min(len(s.Observers), maxObservers)),
-	}
-	for _, m := range s.Agent.AuthMethods {
-		frame.Agent.AuthMethods = append(frame.Agent.AuthMethods, wire.AuthMethod{
-			MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command,
-		})
-	}
-	if p := s.Agent.PromptCapabilities; p != nil {
-		prompts := wire.PromptCapabilities(*p)
-		frame.Agent.PromptCapabilities = &prompts
-	}
-	if !s.Turn.Since.IsZero() {
-		since := s.Turn.Since.UTC()
-		frame.Turn.Since = &since
 	}
 	if i := s.Interruption; i != nil {
 		frame.Interruption = api.InterruptionOf(*i)
@@ -41,10 +27,6 @@ func stateFrame(s session.State) *wire.State {
 	if r := s.Restore; r != nil {
 		restore := wire.Restore(*r)
 		frame.Restore = &restore
-	}
-	if !s.Agent.RestartAt.IsZero() {
-		at := s.Agent.RestartAt.UTC()
-		frame.Agent.RestartAt = &at
 	}
 	for _, item := range s.Queue {
 		frame.Queue = append(frame.Queue, api.ItemOf(item))

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	sessionstate "github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -103,7 +104,7 @@ func TestTheStateOfALongSessionFollowsItsEvents(t *testing.T) {
 	release()
 	state := find[*wire.State](p, nil)
 	require.Equal(t, s.Log().Marks().Visible, state.AtSeq)
-	require.Equal(t, wire.TurnIdle, state.Turn.State)
+	require.Equal(t, sessionstate.TurnIdle, state.Turn.State)
 }
 
 // brittleDisk cannot read the beginning of a log, as recovery does.

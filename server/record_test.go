@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 type recordingMade struct {
@@ -41,7 +42,7 @@ func TestAProgramRecordsASessionThatEveryScreenSeesLive(t *testing.T) {
 		require.Equal(t, 200, res.status, res.body)
 		require.JSONEq(t, `{"max_seq":4}`, res.body)
 	}
-	find(screen, func(m *wire.State) bool { return m.Turn.State == wire.TurnPrompting })
+	find(screen, func(m *wire.State) bool { return m.Turn.State == state.TurnPrompting })
 	require.Equal(t, 409, h.api("POST", one+"/prompt", map[string]string{"prompt_id": "x", "text": "me"}).status)
 	require.Equal(t, 409, h.api("POST", one+"/record", map[string]any{"recorder_id": "guess"}).status)
 	collaborator := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: made.SessionID}))

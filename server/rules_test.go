@@ -44,7 +44,7 @@ func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
 	require.Equal(t, state.RuleAgent, made[0].Scope)
 	require.Equal(t, "owner", made[0].CreatedBy)
 
-	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle })
+	find(p, func(m *wire.State) bool { return m.Turn.State == state.TurnIdle })
 	cursor := s.Log().Marks().Visible
 	ask("p2")
 	var outcome event.PermissionOutcome
@@ -128,7 +128,7 @@ func TestARestartClosesTheTurnAndNeverSendsItAgain(t *testing.T) {
 	end := h.await(s, 0, event.TypeTurnEnd)
 	require.Contains(t, string(end.Data), "interrupted")
 	h.await(s, end.Seq, event.TypeAgentStarted)
-	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle && m.Agent.Status == wire.AgentReady })
+	find(p, func(m *wire.State) bool { return m.Turn.State == state.TurnIdle && m.Agent.Status == state.AgentReady })
 	require.Equal(t, 202, h.api("POST", "/api/sessions/"+s.ID()+"/restart", nil).status)
 	h.prompt(s, "next", "hi")
 	turns := 0
@@ -144,7 +144,7 @@ func TestARestartClosesTheTurnAndNeverSendsItAgain(t *testing.T) {
 func demanding(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 	if spec.AuthMethod != "browser" {
 		return nil, &session.LoginNeeded{
-			Methods: []session.AuthMethod{{ID: "browser", Name: "Browser", Command: []string{"puppet", "login"}}},
+			Methods: []session.AuthMethod{{MethodID: "browser", Name: "Browser", Command: []string{"puppet", "login"}}},
 			Err:     io.ErrNoProgress,
 		}
 	}
@@ -156,14 +156,14 @@ func TestAnAgentThatDemandsALoginSaysHowAndWorksAfterIt(t *testing.T) {
 	s := h.session()
 	p := h.dial("/api/sessions/" + s.ID() + "/ws")
 	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p1", Text: "hi"})
-	failed := find(p, func(m *wire.State) bool { return m.Agent.Status == wire.AgentFailed })
+	failed := find(p, func(m *wire.State) bool { return m.Agent.Status == state.AgentFailed })
 	require.Equal(t, []wire.AuthMethod{{MethodID: "browser", Name: "Browser", Command: []string{"puppet", "login"}}}, failed.Agent.AuthMethods)
 	p.send(&wire.Authenticate{RequestID: "a1", SessionID: s.ID(), MethodID: "stars"})
 	refused := find[*wire.Error](p, nil)
 	require.Equal(t, "a1", refused.RequestID)
 	require.Equal(t, wire.CodeInvalid, refused.Code)
 	require.Equal(t, 200, h.api("POST", "/api/sessions/"+s.ID()+"/authenticate", map[string]string{"method_id": "browser"}).status)
-	find(p, func(m *wire.State) bool { return m.Agent.Status == wire.AgentReady && len(m.Agent.AuthMethods) == 0 })
+	find(p, func(m *wire.State) bool { return m.Agent.Status == state.AgentReady && len(m.Agent.AuthMethods) == 0 })
 	h.prompt(s, "p2", "hi")
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/state"
+	sessionstate "github.com/abidehub/abide/session/state"
 )
 
 func TestObserveAnswersVerdictThenStateThenEvents(t *testing.T) {
@@ -32,7 +32,7 @@ func TestObserveAnswersVerdictThenStateThenEvents(t *testing.T) {
 		FirstSeq: 4, LastSeq: 3, MinSeq: 1, MaxSeq: last, HasMore: true, Events: []event.Event{},
 	}, *loaded)
 	state := expect[*wire.State](p)
-	require.Equal(t, wire.TurnIdle, state.Turn.State)
+	require.Equal(t, sessionstate.TurnIdle, state.Turn.State)
 	require.NotNil(t, state.Queue)
 	require.NotNil(t, state.PendingPermissions)
 	require.Equal(t, log[3:], p.collect(3, last))
@@ -411,7 +411,7 @@ func TestTheSessionListsNewsReachEverySocket(t *testing.T) {
 	find[*wire.Pong](p, nil)
 	s := h.session()
 	info := find(p, func(m *wire.Session) bool { return m.Session.SessionID == s.ID() }).Session
-	require.Equal(t, state.StatusIdle, info.Status)
+	require.Equal(t, sessionstate.StatusIdle, info.Status)
 	require.Equal(t, s.Log().Epoch(), info.Epoch)
 	res := h.api("PATCH", "/api/sessions/"+s.ID(), map[string]any{"name": "Renamed", "pinned": true})
 	require.Equal(t, 200, res.status, res.body)

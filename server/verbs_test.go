@@ -182,7 +182,7 @@ func TestTheQueueOverTheSocketAndOverHTTP(t *testing.T) {
 	find(p, func(m *wire.State) bool { return len(m.Queue) == 0 })
 
 	require.Equal(t, 204, h.api("POST", "/api/sessions/"+s.ID()+"/cancel", nil).status)
-	find(p, func(m *wire.State) bool { return m.Turn.State == wire.TurnIdle })
+	find(p, func(m *wire.State) bool { return m.Turn.State == state.TurnIdle })
 }
 
 func TestAPromptsIdIsSaidOnceOrTheSameInBothPlaces(t *testing.T) {

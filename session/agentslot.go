@@ -101,9 +101,9 @@ type nextStart struct {
 	restartAt time.Time // after a crash; zero while none is due
 }
 
-// follows is the transition table of the slot: it reports whether the status to may
+// mayFollow is the transition table of the slot: it reports whether the status to may
 // follow from.
-func (to AgentStatus) follows(from AgentStatus) bool {
+func mayFollow(to, from AgentStatus) bool {
 	switch to {
 	case AgentStarting:
 		return from == AgentAbsent // a person's decision makes a failed slot absent first
@@ -121,7 +121,7 @@ func (to AgentStatus) follows(from AgentStatus) bool {
 
 // become changes the status. It panics for a change that is not in the table.
 func (a *agentSlot) become(to AgentStatus, message string) {
-	if !to.follows(a.status) {
+	if !mayFollow(to, a.status) {
 		panic(fmt.Sprintf("agent slot: %s cannot follow %s", to, a.status))
 	}
 	a.status, a.message = to, message

@@ -30,29 +30,11 @@ const (
 	maxComment = 8 << 10
 )
 
-// Comment is a person's comment on a range of events. It is not an event: the log
-// does not change.
-type Comment struct {
-	CommentID string    `json:"comment_id"`
-	FromSeq   event.Seq `json:"from_seq"`
-	ToSeq     event.Seq `json:"to_seq"`
-	Text      string    `json:"text"`
-	By        string    `json:"by"`
-	ByID      string    `json:"by_id,omitempty"`
-	At        time.Time `json:"at"`
-	Resolved  bool      `json:"resolved"`
-	// EditedAt is the time of the last change of the text; nil if there was none.
-	EditedAt *time.Time `json:"edited_at,omitempty"`
-	// Author and AuthorID wrote the comment first, if By changed its text.
-	Author   string `json:"author,omitempty"`
-	AuthorID string `json:"author_id,omitempty"`
-}
-
-// CommentPatch changes the comment's fields that are not nil.
-type CommentPatch struct {
-	Text     *string
-	Resolved *bool
-}
+// Comment and CommentPatch are package state's.
+type (
+	Comment      = state.Comment
+	CommentPatch = state.CommentPatch
+)
 
 // CommentCount is the number of comments. Version rises with every change.
 type CommentCount struct {

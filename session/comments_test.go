@@ -76,7 +76,7 @@ func TestASessionHasAtMostAThousandComments(t *testing.T) {
 }
 
 func TestGuestsLeaveCommentsForTheOwnersAndForEachOther(t *testing.T) {
-	h := newHub(t)
+	h := newDiskHub(t)
 	b := h.create()
 	path := filepath.Join(h.dir, "sessions", b.ID(), "comments.jsonl")
 	fill := func(n int, by func(i int) string) {

@@ -144,7 +144,7 @@ func TestAPromptSupersedesAnInterruption(t *testing.T) {
 func TestASessionWhoseAgentWantsALoginNeedsAPersonAcrossRestarts(t *testing.T) {
 	h := newHub(t)
 	h.agents.onStart = func(*fakeAgent) error {
-		return &session.LoginNeeded{Err: errors.New("log in first"), Methods: []session.AuthMethod{{ID: "key"}}}
+		return &session.LoginNeeded{Err: errors.New("log in first"), Methods: []session.AuthMethod{{MethodID: "key"}}}
 	}
 	b := h.create()
 	prompt(t, b, "first")

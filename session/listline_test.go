@@ -109,7 +109,7 @@ func TestAnAgentThatDoesNotStartIsListedAsFailedAndOneThatWantsALoginAsNeedingYo
 	b := h.create()
 	prompt(t, b, "first")
 	listed(t, b, state.StatusFailed, "the agent fake could not be started: no such program. A prompt or a restart tries again.")
-	wrong = &session.LoginNeeded{Methods: []session.AuthMethod{{ID: "browser"}}, Err: errors.New("log in first")}
+	wrong = &session.LoginNeeded{Methods: []session.AuthMethod{{MethodID: "browser"}}, Err: errors.New("log in first")}
 	prompt(t, b, "second")
 	listed(t, b, state.StatusNeedsYou, "log in first")
 }

@@ -9,16 +9,6 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// AuthMethod is a login method of an agent.
-type AuthMethod struct {
-	ID          string
-	Name        string
-	Description string
-	// Command is the command that a person runs in a terminal; nil if Authenticate
-	// performs the login, or if only Description explains it.
-	Command []string
-}
-
 // LoginNeeded means that an agent requires a login.
 type LoginNeeded struct {
 	Methods []AuthMethod
@@ -64,7 +54,7 @@ func (a *agentSlot) logins() (ids []string, known bool) {
 		return a.offers.logins, a.offers.known
 	}
 	for _, m := range a.login {
-		ids = append(ids, m.ID)
+		ids = append(ids, m.MethodID)
 	}
 	return ids, true
 }

@@ -50,10 +50,12 @@ func (e *engine) publish() {
 	}
 	e.dirty = false
 	f := &e.fold
+	turn := e.turns.state()
+	turn.Since = turn.Since.UTC()
 	e.shown.state.Store(&State{
 		SessionID:          e.id,
 		AtSeq:              f.Seq,
-		Turn:               e.turns.state(),
+		Turn:               turn,
 		Policy:             f.Policy,
 		PendingPermissions: f.Permissions.IDs(),
 		Queue:              slices.Clip(e.queue.Items()),
@@ -66,7 +68,7 @@ func (e *engine) publish() {
 			Status:    e.agent.status,
 			Version:   e.agent.version,
 			Message:   e.agent.message,
-			RestartAt: e.agent.restartAt,
+			RestartAt: e.agent.restartAt.UTC(),
 
 			AuthMethods:        e.agent.login,
 			PromptCapabilities: e.agent.offers.prompts,

@@ -1,69 +1,34 @@
 package session
 
 import (
-	"time"
-
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
 
-// TurnState is the state of the agent's work.
-type TurnState string
-
-const (
-	TurnIdle       TurnState = "idle"
-	TurnStarting   TurnState = "starting" // the agent process is being started
-	TurnPrompting  TurnState = "prompting"
-	TurnCancelling TurnState = "cancelling"
-	TurnBlocked    TurnState = "blocked" // the log cannot be written for now
+// The parts of a State that clients get as they are.
+type (
+	TurnState          = state.TurnState
+	Turn               = state.Turn
+	AgentStatus        = state.AgentStatus
+	AgentState         = state.Agent
+	AuthMethod         = state.AuthMethod
+	PromptCapabilities = state.PromptCapabilities
 )
 
-// Turn is the current turn. While idle, only State is set.
-type Turn struct {
-	State    TurnState
-	Number   int
-	PromptID string
-	// Since is when State began.
-	Since time.Time
-	// ForceReset means that the agent has not answered a cancel for long: a person
-	// may end the turn with ForceReset.
-	ForceReset bool
-}
-
-// AgentStatus is the status of a session's agent process.
-type AgentStatus string
-
 const (
-	AgentAbsent   AgentStatus = "absent" // not running; the next prompt starts it
-	AgentStarting AgentStatus = "starting"
-	AgentReady    AgentStatus = "ready"
-	AgentStopping AgentStatus = "stopping"
-	AgentFailed   AgentStatus = "failed" // a person decides how to go on
+	TurnIdle       = state.TurnIdle
+	TurnStarting   = state.TurnStarting
+	TurnPrompting  = state.TurnPrompting
+	TurnCancelling = state.TurnCancelling
+	TurnBlocked    = state.TurnBlocked
+
+	AgentAbsent   = state.AgentAbsent
+	AgentStarting = state.AgentStarting
+	AgentReady    = state.AgentReady
+	AgentStopping = state.AgentStopping
+	AgentFailed   = state.AgentFailed
 )
-
-// AgentState is a session's agent.
-type AgentState struct {
-	Name    string
-	Status  AgentStatus
-	Version string
-	// Message describes the problem or the wait, and the remedy.
-	Message string
-	// RestartAt is when the hub restarts the agent by itself; zero if it will not.
-	RestartAt time.Time
-	// AuthMethods are the login methods if the agent requires a login.
-	AuthMethods []AuthMethod
-	// PromptCapabilities are the kinds of content that prompts may contain; nil
-	// until the agent has reported them.
-	PromptCapabilities *PromptCapabilities
-}
-
-// PromptCapabilities are the attachments that an agent takes unchanged.
-type PromptCapabilities struct {
-	Image           bool
-	Audio           bool
-	EmbeddedContext bool
-}
 
 // State is everything about a session of which only the latest value counts. A
 // published State and everything it points to never changes: readers share it.

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 )
@@ -205,7 +206,7 @@ func TestAnAgentThatCannotBeStartedSaysSoAndAPromptEndsItsTurn(t *testing.T) {
 			require.NotEqual(t, event.StopEndTurn, end.StopReason)
 		}
 		c.until("why the agent failed", func(events []event.Event, s *wire.State) bool {
-			told := s != nil && s.Agent.Status == wire.AgentFailed && s.Agent.Message != ""
+			told := s != nil && s.Agent.Status == state.AgentFailed && s.Agent.Message != ""
 			return told || len(payloads[event.Error](t, events))+len(payloads[event.AgentExit](t, events)) > 0
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,7 +30,7 @@ func untilWanted(c *screen, session, promptID string) map[string]wire.AuthMethod
 	require.Equal(c.t, event.StopAgentExit, c.untilTurnEnds(promptID).StopReason)
 	methods := map[string]wire.AuthMethod{}
 	c.until("the ways to log in", func(_ []event.Event, s *wire.State) bool {
-		if s == nil || s.Agent.Status != wire.AgentFailed {
+		if s == nil || s.Agent.Status != state.AgentFailed {
 			return false
 		}
 		for _, m := range s.Agent.AuthMethods {
@@ -68,7 +69,7 @@ func TestAnAgentIsLoggedInOverTheSocket(t *testing.T) {
 
 	require.NoError(t, c.socket().Send(t.Context(), &wire.Authenticate{SessionID: session.SessionID, MethodID: "here"}))
 	c.until("an agent that is logged in", func(_ []event.Event, s *wire.State) bool {
-		return s.Agent.Status == wire.AgentReady && len(s.Agent.AuthMethods) == 0
+		return s.Agent.Status == state.AgentReady && len(s.Agent.AuthMethods) == 0
 	})
 	c.prompt(session.SessionID, "p3", "/plan")
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p3").StopReason)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -97,7 +98,7 @@ func TestFault47ACrashLoopBacksOffAndStops(t *testing.T) {
 	for _, id := range []string{"c1", "c2", "c3", "c4", "c5", "c6"} {
 		r.desk.prompt(r.session.SessionID, id, "/crash ("+id+")")
 	}
-	failed := r.untilAgent("an agent that was given up", func(a wire.Agent) bool { return a.Status == wire.AgentFailed })
+	failed := r.untilAgent("an agent that was given up", func(a wire.Agent) bool { return a.Status == state.AgentFailed })
 	require.Contains(t, failed.Message, "5th time")
 	given := readRecord(t, r.record)
 	require.Len(t, given.children, 5)

@@ -18,6 +18,7 @@ import (
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	sessionstate "github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -255,7 +256,7 @@ func (p *person) finish() {
 	desk.until("the end of all prompts", func(events []event.Event, s *wire.State) bool {
 		in.add(p.t, events[next:])
 		next = len(events)
-		if s == nil || s.Turn.State != wire.TurnIdle || len(s.Queue) > 0 {
+		if s == nil || s.Turn.State != sessionstate.TurnIdle || len(s.Queue) > 0 {
 			return false
 		}
 		for id := range p.outcomes() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -65,7 +66,7 @@ func TestTheQueueIsConfiguredForEveryoneAndForAWorkspaceWhileTheHubRuns(t *testi
 		c := screens[s.SessionID]
 		c.answer(s.SessionID, c.untilAsked(1), event.AllowOnce)
 		c.until("what was queued done", func(_ []event.Event, s *wire.State) bool {
-			return len(s.Queue) == 0 && s.Turn.State == wire.TurnIdle
+			return len(s.Queue) == 0 && s.Turn.State == state.TurnIdle
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/abidehub/abide/internal/tools/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -135,7 +136,7 @@ func (c *queuers) requireTakenOnce() {
 	c.desk.until("the end of the queue", func(events []event.Event, s *wire.State) bool {
 		in.add(t, events[next:])
 		next = len(events)
-		return s != nil && s.Turn.State == wire.TurnIdle && len(s.Queue) == 0 && len(in) == all
+		return s != nil && s.Turn.State == state.TurnIdle && len(s.Queue) == 0 && len(in) == all
 	})
 	log := onDisk(t, c.hub, c.session)
 	c.requireInOrder(log)

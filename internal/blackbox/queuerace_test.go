@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -99,7 +100,7 @@ func TestFault36QueueAddRemoveEditRaceWithTurnEnd(t *testing.T) {
 		}
 	})
 	screens[0].until("everything done", func(_ []event.Event, s *wire.State) bool {
-		return s.Turn.State == wire.TurnIdle && len(s.Queue) == 0
+		return s.Turn.State == state.TurnIdle && len(s.Queue) == 0
 	})
 	require.Equal(t, hands*each, counts["add"])
 	require.NotZero(t, counts["edit"])

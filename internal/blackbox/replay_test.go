@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -51,7 +52,7 @@ func replay(t *testing.T, h *hub, path string) {
 		require.Equal(t, event.StopAgentExit, c.untilTurnEnds("p1").StopReason)
 		c.until("the ways to log in", func(_ []event.Event, s *wire.State) bool {
 			var offered []string
-			if s != nil && s.Agent.Status == wire.AgentFailed {
+			if s != nil && s.Agent.Status == state.AgentFailed {
 				for _, m := range s.Agent.AuthMethods {
 					offered = append(offered, m.MethodID)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,7 +60,7 @@ func (r *restarts) untilAgent(what string, ok func(wire.Agent) bool) wire.Agent 
 
 func (r *restarts) untilReady() {
 	r.t.Helper()
-	r.untilAgent("a ready agent", func(a wire.Agent) bool { return a.Status == wire.AgentReady })
+	r.untilAgent("a ready agent", func(a wire.Agent) bool { return a.Status == state.AgentReady })
 }
 
 // requireSound requires that the agent works, that no two of its processes ran at
@@ -112,7 +113,7 @@ func TestAnAgentIsRestartedInWhateverStateItIs(t *testing.T) {
 		r.desk.prompt(r.session.SessionID, "p1", "/plan (first)")
 		for n := range 3 {
 			require.Eventually(t, func() bool { return recorded(t, r.record, "child") == n+1 }, patience, 10*time.Millisecond)
-			r.untilAgent("an agent that starts", func(a wire.Agent) bool { return a.Status == wire.AgentStarting })
+			r.untilAgent("an agent that starts", func(a wire.Agent) bool { return a.Status == state.AgentStarting })
 			r.restart()
 		}
 		require.NoError(t, os.WriteFile(gate, nil, 0o600))
@@ -125,7 +126,7 @@ func TestAnAgentIsRestartedInWhateverStateItIs(t *testing.T) {
 		r := newRestarts(t, behind(`[ -e '`+repaired+`' ] || exit 7`, demo()))
 		r.desk.prompt(r.session.SessionID, "p1", "/plan (first)")
 		require.Equal(t, event.StopAgentExit, r.desk.untilTurnEnds("p1").StopReason)
-		failed := r.untilAgent("a failed agent", func(a wire.Agent) bool { return a.Status == wire.AgentFailed })
+		failed := r.untilAgent("a failed agent", func(a wire.Agent) bool { return a.Status == state.AgentFailed })
 		require.Contains(t, failed.Message, "demo")
 		require.NoError(t, os.WriteFile(repaired, nil, 0o600))
 		r.restart()
@@ -140,10 +141,10 @@ func TestAnAgentIsRestartedInWhateverStateItIs(t *testing.T) {
 		}
 		r.desk.prompt(r.session.SessionID, "p1", "/plan (waiting)")
 		r.desk.untilTurnEnds("crash-3")
-		pausing := r.untilAgent("an agent that is not started yet", func(a wire.Agent) bool { return a.RestartAt != nil })
+		pausing := r.untilAgent("an agent that is not started yet", func(a wire.Agent) bool { return !a.RestartAt.IsZero() })
 		r.restart()
-		r.untilAgent("an agent that starts", func(a wire.Agent) bool { return a.RestartAt == nil && a.Status != wire.AgentFailed })
-		require.True(t, time.Now().Before(*pausing.RestartAt), "a person's restart waited")
+		r.untilAgent("an agent that starts", func(a wire.Agent) bool { return a.RestartAt.IsZero() && a.Status != state.AgentFailed })
+		require.True(t, time.Now().Before(pausing.RestartAt), "a person's restart waited")
 		require.Equal(t, event.StopEndTurn, r.desk.untilTurnEnds("p1").StopReason)
 		r.requireSound(5)
 	})

@@ -49,11 +49,7 @@ func commentsRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := wire.CommentList{Version: version, Comments: make([]wire.Comment, len(list))}
-	for i, comment := range list {
-		answer.Comments[i] = wire.Comment(comment)
-	}
-	return c.reply(http.StatusOK, answer)
+	return c.reply(http.StatusOK, wire.CommentList{Version: version, Comments: append([]wire.Comment{}, list...)})
 }
 
 func commentAddRoute(s *API, c *call) error {
@@ -74,7 +70,7 @@ func commentAddRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusCreated, wire.Comment(made))
+	return c.reply(http.StatusCreated, made)
 }
 
 func commentChangeRoute(s *API, c *call) error {
@@ -86,11 +82,11 @@ func commentChangeRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	changed, err := own.EditComment(id, session.CommentPatch{Text: in.Text, Resolved: in.Resolved}, c.grant.By())
+	changed, err := own.EditComment(id, in, c.grant.By())
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Comment(changed))
+	return c.reply(http.StatusOK, changed)
 }
 
 func commentRemoveRoute(s *API, c *call) error {

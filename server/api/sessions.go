@@ -234,12 +234,8 @@ func agentsRoute(s *API, c *call) error {
 
 // InfoFor returns one line of the session list for the holder of a grant.
 func (s *API) InfoFor(g auth.Grant, i list.Info) wire.SessionInfo {
-	line := wire.SessionInfo{
-		SessionID: i.SessionID, Name: i.Name, Agent: i.Agent, Workspace: i.Workspace, ProjectRoot: i.ProjectRoot,
-		CreatedAt: i.CreatedAt.UTC().Truncate(time.Microsecond), UpdatedAt: i.UpdatedAt.UTC().Truncate(time.Microsecond),
-		Status: i.Status, EventCount: i.EventCount, MinSeq: i.MinSeq, MaxSeq: i.MaxSeq, Epoch: i.Epoch,
-		Archived: i.Archived, Pinned: i.Pinned, Imported: i.Imported, ForkedFrom: i.ForkedFrom, Forks: i.Forks, LastLine: i.LastLine,
-	}
+	line := wire.SessionInfo{Info: i}
+	line.CreatedAt, line.UpdatedAt = i.CreatedAt.UTC().Truncate(time.Microsecond), i.UpdatedAt.UTC().Truncate(time.Microsecond)
 	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
 		line.ReadSeq = &seq
 	}

@@ -1,30 +1,14 @@
 package wire
 
 import (
-	"time"
-
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/playback"
+	"github.com/abidehub/abide/session/state"
 )
 
-// Comment is a review comment on the events from FromSeq to ToSeq.
-type Comment struct {
-	CommentID string    `json:"comment_id"`
-	FromSeq   event.Seq `json:"from_seq"`
-	ToSeq     event.Seq `json:"to_seq"`
-	// Text has 1 to 8192 bytes.
-	Text string `json:"text"`
-	// By and ByID are the name and the id of the author's credential.
-	By       string     `json:"by"`
-	ByID     string     `json:"by_id,omitempty"`
-	At       time.Time  `json:"at"`
-	Resolved bool       `json:"resolved"`
-	EditedAt *time.Time `json:"edited_at,omitempty"`
-	// Author and AuthorID wrote the comment first, if By changed its text.
-	Author   string `json:"author,omitempty"`
-	AuthorID string `json:"author_id,omitempty"`
-}
+// Comment is a review comment on a range of events.
+type Comment = state.Comment
 
 // CommentList is a session's review comments, oldest first.
 type CommentList struct {
@@ -42,10 +26,7 @@ type NewComment struct {
 }
 
 // CommentPatch changes the comment's fields that are present.
-type CommentPatch struct {
-	Text     *string `json:"text,omitempty"`
-	Resolved *bool   `json:"resolved,omitempty"`
-}
+type CommentPatch = state.CommentPatch
 
 // Overview is a session at a glance, up to at_seq.
 type Overview = playback.Overview

@@ -86,33 +86,11 @@ type EventsLoaded struct {
 	Events  []event.Event `json:"events"`
 }
 
-// TurnState is the state of the agent's work.
-type TurnState string
-
-const (
-	TurnIdle       TurnState = "idle"
-	TurnStarting   TurnState = "starting" // the agent process is being started
-	TurnPrompting  TurnState = "prompting"
-	TurnCancelling TurnState = "cancelling"
-	TurnBlocked    TurnState = "blocked" // the log cannot be written for now
+// Turn is the current turn, and TurnState the state of the agent's work.
+type (
+	Turn      = state.Turn
+	TurnState = state.TurnState
 )
-
-// Values lists the set.
-func (TurnState) Values() []string {
-	return []string{"idle", "starting", "prompting", "cancelling", "blocked"}
-}
-
-// Turn is the current turn.
-type Turn struct {
-	State    TurnState `json:"state"`
-	Number   int       `json:"number,omitempty"`
-	PromptID string    `json:"prompt_id,omitempty"`
-	// Since is when State began.
-	Since *time.Time `json:"since,omitempty"`
-	// ForceReset means that the agent does not answer a cancel: a person may end
-	// the turn with force_reset.
-	ForceReset bool `json:"force_reset,omitempty"`
-}
 
 // QueueItem is a prompt waiting for the agent to be free.
 type QueueItem struct {
@@ -129,54 +107,14 @@ type QueueItem struct {
 	AuthorID string `json:"author_id,omitempty"`
 }
 
-// AgentStatus is the status of the session's agent process.
-type AgentStatus string
-
-const (
-	AgentAbsent   AgentStatus = "absent" // not running; the next prompt starts it
-	AgentStarting AgentStatus = "starting"
-	AgentReady    AgentStatus = "ready"
-	AgentStopping AgentStatus = "stopping"
-	AgentFailed   AgentStatus = "failed"
+// Agent is the session's agent with its status, the ways to log in and the content
+// that prompts may have.
+type (
+	Agent              = state.Agent
+	AgentStatus        = state.AgentStatus
+	AuthMethod         = state.AuthMethod
+	PromptCapabilities = state.PromptCapabilities
 )
-
-// Values lists the set.
-func (AgentStatus) Values() []string {
-	return []string{"absent", "starting", "ready", "stopping", "failed"}
-}
-
-// Agent is the session's agent.
-type Agent struct {
-	Name    string      `json:"name"`
-	Status  AgentStatus `json:"status"`
-	Version string      `json:"version,omitempty"`
-	// Message describes the problem and the remedy if Status is failed.
-	Message string `json:"message,omitempty"`
-	// RestartAt is when the hub restarts the agent automatically.
-	RestartAt *time.Time `json:"restart_at,omitempty"`
-	// AuthMethods are the login methods if the agent requires a login.
-	AuthMethods []AuthMethod `json:"auth_methods,omitempty"`
-	// PromptCapabilities are the kinds of content that prompts may contain, once
-	// the agent has announced them.
-	PromptCapabilities *PromptCapabilities `json:"prompt_capabilities,omitempty"`
-}
-
-// AuthMethod is a login method of an agent.
-type AuthMethod struct {
-	MethodID    string `json:"method_id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	// Command is the command that a person runs in a terminal. Without one,
-	// authenticate performs the login or Description explains it.
-	Command []string `json:"command,omitempty"`
-}
-
-// PromptCapabilities are the attachments that an agent takes unchanged.
-type PromptCapabilities struct {
-	Image           bool `json:"image"`
-	Audio           bool `json:"audio"`
-	EmbeddedContext bool `json:"embedded_context"`
-}
 
 // Observer is one client that follows the session.
 type Observer struct {
@@ -211,29 +149,7 @@ type SessionStatus = state.Status
 
 // SessionInfo is one line of the session list.
 type SessionInfo struct {
-	SessionID   string        `json:"session_id"`
-	Name        string        `json:"name"`
-	Agent       string        `json:"agent"`
-	Workspace   string        `json:"workspace"`
-	ProjectRoot string        `json:"project_root,omitempty"`
-	CreatedAt   time.Time     `json:"created_at"`
-	UpdatedAt   time.Time     `json:"updated_at"`
-	Status      SessionStatus `json:"status"`
-	EventCount  int64         `json:"event_count"`
-	MinSeq      event.Seq     `json:"min_seq"`
-	MaxSeq      event.Seq     `json:"max_seq"`
-	Epoch       string        `json:"epoch"`
-	Archived    bool          `json:"archived"`
-	Pinned      bool          `json:"pinned"`
-	// Imported sessions come from another hub and are read-only.
-	Imported bool `json:"imported,omitempty"`
-	// ForkedFrom is the place in another session that this one was forked from, and
-	// Forks are the sessions forked from this one.
-	ForkedFrom *event.Forked  `json:"forked_from,omitempty"`
-	Forks      []event.Forked `json:"forks,omitempty"`
-	// LastLine is a line for the list: the open request if the session needs a
-	// person, the problem if it failed, else the newest message.
-	LastLine string `json:"last_line,omitempty"`
+	state.Info
 	// ReadSeq is how far this person has read the session on any screen. It is 0 if
 	// they have not, and the session has a last line and was created after their
 	// first visit. It is absent in other unread sessions, and in sessions read in

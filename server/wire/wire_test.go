@@ -55,9 +55,9 @@ func serverExamples() []wire.Message {
 		{Seq: 42, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":"Hello"}`)},
 		{Seq: 43, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":" you"}`)},
 	}
-	info := wire.SessionInfo{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
+	info := wire.SessionInfo{Info: state.Info{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
 		Status: state.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
-		ForkedFrom: &event.Forked{SessionID: session, Seq: 12}, Forks: []event.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you", ReadSeq: new(event.Seq(40))}
+		ForkedFrom: &event.Forked{SessionID: session, Seq: 12}, Forks: []event.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you"}, ReadSeq: new(event.Seq(40))}
 	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone", ByID: "4be9771c0a5d2e38"}
 	return []wire.Message{
 		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,
@@ -65,13 +65,13 @@ func serverExamples() []wire.Message {
 		&wire.Events{SessionID: session, Epoch: "0123456789abcdef", FirstSeq: 42, LastSeq: 43, MaxSeq: 44, Events: events},
 		&wire.EventsLoaded{RequestID: "r1", SessionID: session, Verdict: wire.VerdictReset, Reason: wire.ResetEpoch, Epoch: "0123456789abcdef",
 			FirstSeq: 42, LastSeq: 43, MinSeq: 1, MaxSeq: 44, HasMore: true, Prepend: true, Events: events},
-		&wire.State{SessionID: session, AtSeq: 44, Turn: wire.Turn{State: wire.TurnPrompting, Number: 2, PromptID: "p1", Since: &at, ForceReset: true},
+		&wire.State{SessionID: session, AtSeq: 44, Turn: wire.Turn{State: state.TurnPrompting, Number: 2, PromptID: "p1", Since: at, ForceReset: true},
 			PendingPermissions: []string{"perm1"},
 			Queue: []wire.QueueItem{{PromptID: "p2", Text: "Say hello", Title: "Say hello", Actor: "phone", ByID: "4be9771c0a5d2e38", Author: "laptop", AuthorID: "77aa51c0de90b3f2", QueuedAt: at, ScheduledAt: &at,
 				Attachments: []event.Attachment{{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}}}},
 			Mode: &event.Mode{ModeID: "code"}, Config: &event.Config{Options: json.RawMessage(`[]`)},
 			Commands: &event.Commands{Commands: []event.Command{{Name: "plan"}}}, Usage: &event.Usage{Used: 1200, Size: 200000},
-			Agent: wire.Agent{Name: "demo", Status: wire.AgentFailed, Version: "1.0", Message: "not found: install it", RestartAt: &at,
+			Agent: wire.Agent{Name: "demo", Status: state.AgentFailed, Version: "1.0", Message: "not found: install it", RestartAt: at,
 				AuthMethods:        []wire.AuthMethod{{MethodID: "browser", Name: "Browser", Description: "Opens a page", Command: []string{"demo", "login"}}},
 				PromptCapabilities: &wire.PromptCapabilities{Image: true, EmbeddedContext: true}},
 			Interruption: &wire.Interruption{InterruptionID: "i1", Turn: 1, Reason: event.CutAgentExit, Phase: event.PhaseTools, AtSeq: 40, At: at, Held: true},

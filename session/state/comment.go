@@ -1,0 +1,33 @@
+package state
+
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Comment is a person's comment on the events from FromSeq to ToSeq. It is not an
+// event: the log does not change.
+type Comment struct {
+	CommentID string    `json:"comment_id"`
+	FromSeq   event.Seq `json:"from_seq"`
+	ToSeq     event.Seq `json:"to_seq"`
+	// Text has 1 to 8192 bytes.
+	Text string `json:"text"`
+	// By and ByID are the name and the id of the author's credential.
+	By       string    `json:"by"`
+	ByID     string    `json:"by_id,omitempty"`
+	At       time.Time `json:"at"`
+	Resolved bool      `json:"resolved"`
+	// EditedAt is the time of the last change of the text; nil if there was none.
+	EditedAt *time.Time `json:"edited_at,omitempty"`
+	// Author and AuthorID wrote the comment first, if By changed its text.
+	Author   string `json:"author,omitempty"`
+	AuthorID string `json:"author_id,omitempty"`
+}
+
+// CommentPatch changes the comment's fields that are present.
+type CommentPatch struct {
+	Text     *string `json:"text,omitempty"`
+	Resolved *bool   `json:"resolved,omitempty"`
+}

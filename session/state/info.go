@@ -1,0 +1,35 @@
+package state
+
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// Info is one line of the session list.
+type Info struct {
+	SessionID   string    `json:"session_id"`
+	Name        string    `json:"name"`
+	Agent       string    `json:"agent"`
+	Workspace   string    `json:"workspace"`
+	ProjectRoot string    `json:"project_root,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
+	// UpdatedAt is the time of the newest event.
+	UpdatedAt  time.Time `json:"updated_at"`
+	Status     Status    `json:"status"`
+	EventCount int64     `json:"event_count"`
+	MinSeq     event.Seq `json:"min_seq"`
+	MaxSeq     event.Seq `json:"max_seq"`
+	Epoch      string    `json:"epoch"`
+	Archived   bool      `json:"archived"`
+	Pinned     bool      `json:"pinned"`
+	// Imported sessions come from another hub and are read-only.
+	Imported bool `json:"imported,omitempty"`
+	// ForkedFrom is the place in another session that this one was forked from, and
+	// Forks are the sessions forked from this one.
+	ForkedFrom *event.Forked  `json:"forked_from,omitempty"`
+	Forks      []event.Forked `json:"forks,omitempty"`
+	// LastLine is the open request if the session needs a person, the problem if it
+	// failed, else the last line of the newest message.
+	LastLine string `json:"last_line,omitempty"`
+}
