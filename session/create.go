@@ -185,7 +185,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	}
 	resolve := settings.resolveWorkspace
 	if r.recorded {
-		resolve = recordedWorkspace
+		resolve = settings.recordedWorkspace
 	}
 	workspace, err := resolve(r.Workspace)
 	if err != nil {

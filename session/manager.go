@@ -32,7 +32,9 @@ type Options struct {
 	// allows DefaultWorkspace only.
 	Workspaces       []string
 	DefaultWorkspace string
-	Queue            QueueSettings
+	// Own are the hub's own files and directories. No session is made there.
+	Own   []string
+	Queue QueueSettings
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
 	WorkspaceQueues map[string]QueueSettings
@@ -132,7 +134,7 @@ func NewManager(o Options) (*Manager, error) {
 		answered: o.RuleAnswered,
 	}
 	err = m.Configure(Settings{
-		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace,
+		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
 		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
 	})
 	if err != nil {

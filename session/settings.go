@@ -181,7 +181,9 @@ type Settings struct {
 	Workspaces []string
 	// DefaultWorkspace is used if a session names none.
 	DefaultWorkspace string
-	Queue            QueueSettings
+	// Own are the hub's own files and directories. No session is made there.
+	Own   []string
+	Queue QueueSettings
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
 	WorkspaceQueues map[string]QueueSettings

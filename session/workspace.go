@@ -40,7 +40,22 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	if !s.allows(real) {
 		return "", s.outside(dir)
 	}
-	return real, nil
+	return real, s.notOwn(real)
+}
+
+// notOwn refuses the hub's own directories and those below, by any name.
+func (s *Settings) notOwn(real string) error {
+	for dir := real; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		for _, path := range s.Own {
+			if own, failed := os.Stat(path); err == nil && failed == nil && os.SameFile(info, own) {
+				return fmt.Errorf("%w: %q is a directory of the hub's own: choose another folder", state.ErrForbidden, real)
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
 }
 
 // ExpandHome replaces a leading ~ by the home directory of the hub's user.
@@ -57,7 +72,7 @@ func ExpandHome(dir string) string {
 }
 
 // recordedWorkspace checks a directory in which a program runs its own agent.
-func recordedWorkspace(dir string) (string, error) {
+func (s *Settings) recordedWorkspace(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
 		return "", fmt.Errorf("%w: workspace %q is not an absolute path", state.ErrInvalid, dir)
 	}
@@ -65,7 +80,7 @@ func recordedWorkspace(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, reason(err))
 	}
-	return real, nil
+	return real, s.notOwn(real)
 }
 
 // outside lists where a session may run instead.

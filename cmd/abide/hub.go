@@ -103,7 +103,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, Logger: logger,
-		Agents: settings.Agents, Workspaces: settings.Workspaces, DefaultWorkspace: settings.DefaultWorkspace,
+		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (h *hub) settings(c config.Config) session.Settings {
 		}
 	}
 	return session.Settings{
-		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first,
+		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
 		Queue: queueSettings(c.Queue), WorkspaceQueues: queues,
 		Permissions: session.PermissionSettings{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
