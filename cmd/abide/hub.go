@@ -86,7 +86,10 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	if h.registry, err = auth.Open(c.Data, logger, nil); err != nil {
 		return h, err
 	}
-	if h.listeners, err = listen(ctx, c.Addr); err != nil {
+	if h.listeners, err = handed(); err == nil && h.listeners == nil {
+		h.listeners, err = listen(ctx, c.Addr)
+	}
+	if err != nil {
 		return h, err
 	}
 	h.base = "http://" + h.listeners[0].Addr().String()

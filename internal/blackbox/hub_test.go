@@ -40,6 +40,7 @@ type hub struct {
 	ended   chan error // receives the result of cmd.Wait
 	secrets []string   // tokens and pairing codes it printed
 	hub     *client.Hub
+	socket  *os.File // handed to the hub, if set
 }
 
 // settings are the parts of a hub's configuration that a test may choose.
@@ -175,11 +176,17 @@ func (h *hub) spawn() <-chan string {
 	require.NoError(h.t, err)
 	defer log.Close()
 	script := `umask 000; exec "$@"`
+	if h.socket != nil { // as systemd does
+		script = `umask 000; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"`
+	}
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", h.program}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
 	// Most tests send prompts without deciding about interruptions.
 	cmd.Env = append(os.Environ(), "ABIDE_QUEUE_AFTER_INTERRUPTION=continue")
 	cmd.Stderr = log
+	if h.socket != nil {
+		cmd.ExtraFiles = []*os.File{h.socket}
+	}
 	out, err := cmd.StdoutPipe()
 	require.NoError(h.t, err)
 	require.NoError(h.t, cmd.Start())
