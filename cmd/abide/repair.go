@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -50,7 +51,7 @@ func (p *program) repair(ctx context.Context, id string) error {
 	}
 	if !p.json {
 		for _, action := range report.Actions {
-			if _, err := fmt.Fprintf(p.stdout, "%s: repair: %s\n", cmp.Or(action.Session, "the data directory"), action.Did); err != nil {
+			if _, err := fmt.Fprintf(p.stdout, "%s: repair: %s\n", plain.Line(cmp.Or(action.Session, "the data directory")), plain.Line(action.Did)); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -10,7 +11,7 @@ import (
 // thousands, and the first ones show where to look.
 const alike = 10
 
-// printReport prints the report of a check or a repair, and its summary.
+// printReport prints, without raw control characters, the report of a check or a repair, and its summary.
 func (p *program) printReport(report store.Report, verdict string) error {
 	if p.json {
 		return p.printJSON(report)
@@ -22,12 +23,12 @@ func (p *program) printReport(report store.Report, verdict string) error {
 		if count[at]++; count[at] > alike {
 			continue
 		}
-		if _, err := fmt.Fprintln(p.stdout, problem); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, plain.Line(problem.String())); err != nil {
 			return err
 		}
 	}
 	for _, note := range report.Notes {
-		if _, err := fmt.Fprintf(p.stdout, "note: %s\n", note); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "note: %s\n", plain.Line(note.String())); err != nil {
 			return err
 		}
 	}
@@ -35,7 +36,7 @@ func (p *program) printReport(report store.Report, verdict string) error {
 		at := place{problem.Session, problem.File, problem.Kind}
 		if more := count[at] - alike; more > 0 {
 			delete(count, at)
-			if _, err := fmt.Fprintf(p.stdout, "%s/%s: %s: and %d more; --json lists all\n", at.session, at.file, at.kind, more); err != nil {
+			if _, err := fmt.Fprintf(p.stdout, "%s/%s: %s: and %d more; --json lists all\n", plain.Line(at.session), plain.Line(at.file), at.kind, more); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/plain"
 )
 
 // version is set by the linker (-X main.version=…); if empty, the version that the
@@ -63,6 +65,6 @@ func (p *program) printJSON(value any) error {
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n", data)
+	_, err = fmt.Fprintf(p.stdout, "%s\n", plain.JSON(data))
 	return err
 }
