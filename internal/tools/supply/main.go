@@ -1,12 +1,14 @@
 // Command supply checks abide's dependencies: module checksums, known
 // vulnerabilities, licences, and writes the list of parts (SBOM, CycloneDX).
 //
-// It prints a line for each check: ok, skipped or FAILED, and exits with 1 if one
-// failed. A look-up that fails for lack of network is skipped, never ok.
+// It prints a line for each check: ok, UNKNOWN or FAILED, and exits with 1 if one
+// failed. A look-up that fails for lack of network is unknown, never ok. Advisories come
+// from the Go vulnerability database, or the one in ABIDE_VULNDB, and from npm's registry.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,37 +39,48 @@ func run(args []string, out io.Writer) int {
 		return 2
 	}
 	parts, err := allParts()
-	checks := []struct {
-		name  string
-		check func() (string, error)
-	}{
+	return report(out, []check{
 		{"module checksums", func() (string, error) { return command(".", "go", "mod", "verify") }},
 		{"vulnerable Go code", func() (string, error) { return vulnerableGo(args[0]) }},
 		{"vulnerable npm packages", vulnerableNPM},
 		{"licences", func() (string, error) { return licences(parts, err) }},
 		{"list of parts", func() (string, error) { return writeParts(args[1], parts, err) }},
-	}
-	code := 0
+	})
+}
+
+// check is one of the checks. look returns what to say of it.
+type check struct {
+	name string
+	look func() (string, error)
+}
+
+// report makes the checks and prints them. It returns the exit code.
+func report(out io.Writer, checks []check) int {
+	code, unknown := 0, 0
 	for _, c := range checks {
-		said, err := c.check()
-		var skipped skippedError
+		said, err := c.look()
+		var missing unknownError
 		switch {
 		case err == nil:
 			fmt.Fprintf(out, "ok       %s: %s\n", c.name, said)
-		case errors.As(err, &skipped):
-			fmt.Fprintf(out, "skipped  %s: %v\n", c.name, err)
+		case errors.As(err, &missing):
+			fmt.Fprintf(out, "UNKNOWN  %s: %v\n", c.name, err)
+			unknown++
 		default:
 			fmt.Fprintf(out, "FAILED   %s: %v\n", c.name, err)
 			code = 1
 		}
 	}
+	if unknown > 0 {
+		fmt.Fprintf(out, "%d of %d checks could not be made: there may be known vulnerabilities\n", unknown, len(checks))
+	}
 	return code
 }
 
-// skippedError says that a look-up had no network.
-type skippedError struct{ why string }
+// unknownError says that a look-up had no network.
+type unknownError struct{ why string }
 
-func (e skippedError) Error() string { return e.why }
+func (e unknownError) Error() string { return e.why }
 
 // noNetwork matches the tools' messages when a host cannot be reached.
 var noNetwork = regexp.MustCompile(`(?i)no such host|dial tcp|connection refused|i/o timeout|network is unreachable|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|proxyconnect|TLS handshake timeout|deadline exceeded|unexpected status|(http|status)[^\n]{0,20}(403|404|405|501|502|503)`)
@@ -90,15 +103,18 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
+// database is where advisories about Go modules are.
+func database() string { return cmp.Or(os.Getenv("ABIDE_VULNDB"), "https://vuln.go.dev") }
+
 // vulnerableGo fails where a known vulnerability is reached by this program's code.
 func vulnerableGo(govulncheck string) (string, error) {
 	if _, err := exec.LookPath(govulncheck); err != nil {
 		return "", err
 	}
-	if err := reach("https://vuln.go.dev/index/db.json"); err != nil {
-		return "", skippedError{"the vulnerability database could not be reached: " + err.Error()}
+	if err := reach(database() + "/index/db.json"); err != nil {
+		return "", unknownError{"the vulnerability database could not be reached: " + err.Error()}
 	}
-	said, err := command(".", govulncheck, "./cmd/abide")
+	said, err := command(".", govulncheck, "-db", database(), "./cmd/abide")
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -106,7 +122,7 @@ func vulnerableGo(govulncheck string) (string, error) {
 	case errors.As(err, &exit) && exit.ExitCode() == 3: // found
 		return "", err
 	case noNetwork.MatchString(said):
-		return "", skippedError{"the vulnerability database could not be reached"}
+		return "", unknownError{"the vulnerability database could not be reached"}
 	}
 	return "", err
 }
@@ -147,7 +163,7 @@ func readAudit(out []byte, err error) (string, error) {
 		if err == nil {
 			return "", fmt.Errorf("npm audit said nothing that can be read")
 		}
-		return "", skippedError{"npm's list of vulnerabilities could not be reached"}
+		return "", unknownError{"npm's list of vulnerabilities could not be reached"}
 	}
 	var bad []string
 	for name, v := range report.Vulnerabilities {

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestALookUpWithoutNetworkIsSkippedAndAFindingFails(t *testing.T) {
-	var skipped skippedError
+func TestALookUpWithoutNetworkIsUnknownAndAFindingFails(t *testing.T) {
+	var missing unknownError
 	_, err := readAudit([]byte(`{"message":"request to https://example.org failed"}`), errors.New("exit status 1"))
-	require.ErrorAs(t, err, &skipped)
+	require.ErrorAs(t, err, &missing)
 	_, err = readAudit([]byte(`{"auditReportVersion":2,"vulnerabilities":{"a":{"severity":"high"},"b":{"severity":"low"}}}`), errors.New("exit status 1"))
 	require.EqualError(t, err, "a (high)")
 	said, err := readAudit([]byte(`{"auditReportVersion":2,"vulnerabilities":{"b":{"severity":"low"}}}`), nil)
@@ -20,7 +20,7 @@ func TestALookUpWithoutNetworkIsSkippedAndAFindingFails(t *testing.T) {
 
 	_, err = vulnerableGo("/nonexistent/govulncheck")
 	require.Error(t, err)
-	require.False(t, errors.As(err, &skipped), "a tool that is missing is no lack of network")
+	require.False(t, errors.As(err, &missing), "a tool that is missing is no lack of network")
 	require.True(t, noNetwork.MatchString("govulncheck: fetching vulnerabilities: dial tcp: lookup vuln.go.dev: no such host"))
 }
 
