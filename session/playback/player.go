@@ -9,12 +9,11 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/transcript"
 )
 
 const (
-	// keyEvery is how many events lie between two keyframes at first, and maxKeys how
-	// many keyframes there are before every second one is dropped.
+	// keyEvery is how many events lie between two places that are held at first, and
+	// maxKeys how many there are before every second one is dropped.
 	keyEvery = 500
 	maxKeys  = 4096
 	// loadBytes and seekBytes are how much of a log is read at once.
@@ -24,24 +23,38 @@ const (
 // ErrEnd reports a step beyond either end of the log.
 var ErrEnd = errors.New("the session has no event there")
 
-// Player moves through a session's events. It holds keyframes of the state, and
-// reads the events between them from the source when they are asked for. One
+// Player moves through a session's events. It holds some of the places in the log,
+// and reads the events between them from the source when they are asked for. One
 // goroutine uses it.
 type Player struct {
 	source      observer.Source
 	first, last event.Seq
 	every       event.Seq
-	keys        []transcript.State // at first-1, and then after every `every` events
-	end         transcript.State   // at last
+	keys        []place // at first-1, and then after every `every` events
+	end         place   // at last
 	fold        *Fold
-	now         transcript.State
+	now         place
+}
+
+// place is the moment after an event. At is the latest time up to it: clocks may go
+// back.
+type place struct {
+	Seq event.Seq
+	At  time.Time
+}
+
+func (p *place) pass(e event.Event) {
+	p.Seq = e.Seq
+	if e.Time.After(p.At) {
+		p.At = e.Time
+	}
 }
 
 // NewPlayer returns a player of the log that begins at the seq first. It stands
 // before it.
 func NewPlayer(source observer.Source, first event.Seq) *Player {
-	start := transcript.State{Seq: first - 1}
-	return &Player{source: source, first: first, last: first - 1, every: keyEvery, keys: []transcript.State{start}, end: start, fold: NewFold(""), now: start}
+	start := place{Seq: first - 1}
+	return &Player{source: source, first: first, last: first - 1, every: keyEvery, keys: []place{start}, end: start, fold: NewFold(""), now: start}
 }
 
 // Load reads the source's events so far. Again, it goes on from where it ended: a
@@ -64,7 +77,7 @@ func (p *Player) Deliver(_ context.Context, b event.Batch) error {
 		if err != nil {
 			return err
 		}
-		p.end.Apply(detached(e))
+		p.end.pass(e)
 		p.last = e.Seq
 		if (p.last-p.first+1)%p.every == 0 {
 			p.keep()
@@ -73,18 +86,9 @@ func (p *Player) Deliver(_ context.Context, b event.Batch) error {
 	return nil
 }
 
-// detached is an event with a copy of its data, so that it does not keep its batch
-// in memory. Only events that a state keeps need that.
-func detached(e event.Event) event.Event {
-	if e.Type == event.TypeConfig {
-		e.Data = append([]byte(nil), e.Data...)
-	}
-	return e
-}
-
-// keep keeps a keyframe. Where there are too many, they become fewer.
+// keep keeps the place. Where there are too many, they become fewer.
 func (p *Player) keep() {
-	p.keys = append(p.keys, p.end.Clone())
+	p.keys = append(p.keys, p.end)
 	if len(p.keys) <= maxKeys {
 		return
 	}
@@ -94,12 +98,8 @@ func (p *Player) keep() {
 			kept = append(kept, key)
 		}
 	}
-	clear(p.keys[len(kept):])
 	p.keys, p.every = kept, p.every*2
 }
-
-// State is how the session stands at the player's place. It is not to be changed.
-func (p *Player) State() *transcript.State { return &p.now }
 
 // Seq is the last event that has been played; Last the last that is loaded.
 func (p *Player) Seq() event.Seq { return p.now.Seq }
@@ -124,12 +124,11 @@ func (p *Player) Seek(ctx context.Context, to event.Seq) error {
 	if p.now.Seq <= to && p.now.Seq >= from.Seq {
 		from = p.now
 	}
-	now := from.Clone()
-	err := p.read(ctx, now.Seq, to, func(e event.Event) error { now.Apply(detached(e)); return nil })
+	err := p.read(ctx, from.Seq, to, func(e event.Event) error { from.pass(e); return nil })
 	if err != nil {
 		return fmt.Errorf("go to event %d: %w", to, err)
 	}
-	p.now = now
+	p.now = from
 	return nil
 }
 
@@ -211,7 +210,7 @@ func (p *Player) Play(ctx context.Context, pace Pace, show func(event.Event) err
 					return err
 				}
 			}
-			p.now.Apply(detached(e))
+			p.now.pass(e)
 			return show(e)
 		})
 		if err != nil || !pace.Loop || p.last < p.first {

@@ -54,7 +54,7 @@ func arrows() map[string]row {
 		"session/state":               {[]string{"session/event", "session/transcript"}, false},
 		"session/transcript":          {[]string{"session/event"}, false},
 		"session/export":              {[]string{"observer", "session/event", "session/transcript"}, false},
-		"session/playback":            {[]string{"observer", "session/event", "session/transcript"}, false},
+		"session/playback":            {[]string{"observer", "session/event"}, false},
 		"observer":                    {[]string{"session/event"}, false},
 		"queue":                       {[]string{"internal/disk", "internal/jsonfile"}, false},
 		"frontend":                    {nil, false},
