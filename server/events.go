@@ -10,13 +10,14 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
 // stream sends a session's events as Server-Sent Events until the client
 // disconnects: first an events_loaded with the verdict, then one message per event.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from api.Place) error {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
 	if !s.clients.take(grant) {
 		return noPlace()
 	}
@@ -26,11 +27,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant
 			return err
 		}
 	}
-	loaded, page, cursor, err := api.SpanOf(own).Begin(r.Context(), from)
+	loaded, page, cursor, err := backlog.SpanOf(own).Begin(r.Context(), from)
 	if err != nil {
 		return err
 	}
-	verdict, err := api.EncodeLoaded(loaded, page, false)
+	verdict, err := backlog.Encode(loaded, page, false)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/observer"
-	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -27,7 +27,7 @@ type follow struct {
 	client    *SessionWSClient
 	session   *session.BackgroundSession
 	requestID string
-	place     api.Place
+	place     backlog.Place
 
 	frames   *frames
 	frame    *frame    // made by ReadAfter for Deliver
@@ -87,7 +87,7 @@ func (f *follow) Attend(ctx context.Context) (observer.Wake, error) {
 // stopped returns why the following ended. If the next events were removed, run can
 // be called again from the cursor to tell the client.
 func (f *follow) stopped(follower *observer.Follower, err error) error {
-	lastSentSeq, span := follower.Cursor(), api.SpanOf(f.session)
+	lastSentSeq, span := follower.Cursor(), backlog.SpanOf(f.session)
 	if errors.Is(err, errGone) || errors.Is(err, observer.ErrEnded) || span.Wrong(lastSentSeq, "") != wire.ResetBefore {
 		return err
 	}
@@ -97,13 +97,13 @@ func (f *follow) stopped(follower *observer.Follower, err error) error {
 
 // begin sends the verdict and returns the cursor, lastSentSeq.
 func (f *follow) begin(ctx context.Context) (event.Seq, error) {
-	span := api.SpanOf(f.session)
+	span := backlog.SpanOf(f.session)
 	loaded, page, lastSentSeq, err := span.Begin(ctx, f.place)
 	if err != nil {
 		return 0, err
 	}
 	loaded.RequestID = f.requestID
-	frame, err := api.EncodeLoaded(loaded, page, f.place.Merge)
+	frame, err := backlog.Encode(loaded, page, f.place.Merge)
 	if err != nil {
 		return 0, err
 	}
@@ -111,7 +111,7 @@ func (f *follow) begin(ctx context.Context) (event.Seq, error) {
 	if f.place.Merge {
 		f.mergeTo = span.Max
 	}
-	f.place, f.requestID = api.Place{Merge: f.place.Merge}, "" // answered: release the request's text
+	f.place, f.requestID = backlog.Place{Merge: f.place.Merge}, "" // answered: release the request's text
 	return lastSentSeq, f.client.write(ctx, messageOf(frame))
 }
 
@@ -149,7 +149,7 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 	f.said = max(f.said, f.frame.maxSeq)
 	f.behind = f.frame.full()
 	if b.Last <= f.mergeTo && b.Count > 1 {
-		joined, err := api.Merge(b)
+		joined, err := backlog.Merge(b)
 		if err != nil {
 			return err
 		}

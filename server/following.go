@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
@@ -52,7 +53,7 @@ func (f *following) cancel() { f.stopOnce.Do(func() { close(f.stop) }) }
 
 // observe starts or restarts following a session.
 func (c *SessionWSClient) observe(m *wire.Observe) error {
-	from, err := api.NewPlace(m.AfterSeq, m.Epoch, m.Tail, m.Merge)
+	from, err := backlog.NewPlace(m.AfterSeq, m.Epoch, m.Tail, m.Merge)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (c *SessionWSClient) observe(m *wire.Observe) error {
 
 // startFollow follows a session and opens it if needed. Opening may repair a log,
 // so it happens in the new goroutine.
-func (c *SessionWSClient) startFollow(id, requestID string, from api.Place, opened *session.BackgroundSession) {
+func (c *SessionWSClient) startFollow(id, requestID string, from backlog.Place, opened *session.BackgroundSession) {
 	f := &following{id: id, stop: make(chan struct{}), session: opened}
 	f.running.Add(1)
 	c.mu.Lock()
@@ -96,7 +97,7 @@ func (c *SessionWSClient) cancelFollows() {
 
 // followUntilClosed follows a session until the client stops it. If the hub closes
 // the session meanwhile, it is reopened and followed from the cursor.
-func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID string, from api.Place, f *following) {
+func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID string, from backlog.Place, f *following) {
 	c.mu.Lock()
 	s := f.session
 	c.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
@@ -232,12 +233,12 @@ func (c *SessionWSClient) loadEvents(m *wire.LoadEvents) error {
 		c.refuseSession(m.RequestID, m.SessionID, err)
 		return nil
 	}
-	loaded, page, err := api.SpanOf(s).Load(c.ctx, m.AfterSeq, m.BeforeSeq, m.Epoch, m.Limit)
+	loaded, page, err := backlog.SpanOf(s).Load(c.ctx, m.AfterSeq, m.BeforeSeq, m.Epoch, m.Limit)
 	if err != nil {
 		return err
 	}
 	loaded.RequestID = m.RequestID
-	frame, err := api.EncodeLoaded(loaded, page, m.Merge)
+	frame, err := backlog.Encode(loaded, page, m.Merge)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/session"
 )
 
@@ -22,11 +23,11 @@ func (l live) Begin(r *http.Request, g auth.Grant) (done func(), err error) {
 	return sync.OnceFunc(func() { l.clients.done(g) }), nil
 }
 
-func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from api.Place) error {
+func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
 	return l.upgrade(w, r, g, own, from)
 }
 
-func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from api.Place) error {
+func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
 	return l.stream(w, r, g, own, from)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/session"
 )
 
@@ -25,9 +26,9 @@ type Live interface {
 	Begin(r *http.Request, g auth.Grant) (done func(), err error)
 	// Upgrade turns a request into a socket. If own is not nil, the socket follows
 	// that session at once.
-	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from Place) error
+	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error
 	// Stream sends a session's events until the client disconnects.
-	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from Place) error
+	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error
 	// App responds with a file of the app.
 	App(w http.ResponseWriter, r *http.Request) error
 	// Clients counts open sockets and event streams. Ignored counts messages of

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -70,7 +71,7 @@ func eventsRoute(s *API, c *call) error {
 			return Invalid("limit is not between 1 and %d", wire.MaxPage)
 		}
 	}
-	log := SpanOf(own)
+	log := backlog.SpanOf(own)
 	if after == nil && before == nil {
 		next := log.Max + 1
 		before = &next // the newest page
@@ -79,7 +80,7 @@ func eventsRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	body, err := EncodeLoaded(loaded, page, q.Get("merge") == "true")
+	body, err := backlog.Encode(loaded, page, q.Get("merge") == "true")
 	if err != nil {
 		return err
 	}
@@ -92,24 +93,24 @@ func wantsStream(r *http.Request) bool {
 
 // streamPlace returns where a stream begins: after the last event of a reconnecting
 // browser, at the place in the URL, or at the beginning.
-func streamPlace(r *http.Request) (Place, error) {
+func streamPlace(r *http.Request) (backlog.Place, error) {
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
 		q := r.URL.Query()
 		after, err := seqOf(q, "after_seq")
 		if err != nil {
-			return Place{}, err
+			return backlog.Place{}, err
 		}
 		if after == nil {
 			after = new(event.Seq)
 		}
-		return NewPlace(after, q.Get("epoch"), nil, false)
+		return backlog.NewPlace(after, q.Get("epoch"), nil, false)
 	}
 	epoch, text, ok := strings.Cut(last, ":")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if !ok || err != nil {
-		return Place{}, Invalid("Last-Event-ID is not epoch:seq")
+		return backlog.Place{}, Invalid("Last-Event-ID is not epoch:seq")
 	}
 	seq := event.Seq(n)
-	return NewPlace(&seq, epoch, nil, false)
+	return backlog.NewPlace(&seq, epoch, nil, false)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -35,7 +36,9 @@ func socketRows() section {
 }
 
 // socketRoute upgrades to a socket that follows no session yet.
-func socketRoute(s *API, c *call) error { return s.live.Upgrade(c.w, c.r, c.grant, nil, Place{}) }
+func socketRoute(s *API, c *call) error {
+	return s.live.Upgrade(c.w, c.r, c.grant, nil, backlog.Place{})
+}
 
 // sessionSocketRoute upgrades to a socket that follows one session at once, which
 // saves a waking client a round trip.
@@ -52,22 +55,22 @@ func sessionSocketRoute(s *API, c *call) error {
 }
 
 // placeOf returns the place to follow from, given in a URL.
-func placeOf(q url.Values) (Place, error) {
+func placeOf(q url.Values) (backlog.Place, error) {
 	after, err := seqOf(q, "after_seq")
 	if err != nil {
-		return Place{}, err
+		return backlog.Place{}, err
 	}
 	tail, err := numberOf(q, "tail")
 	if err != nil {
-		return Place{}, err
+		return backlog.Place{}, err
 	}
 	merge := false
 	if v := q.Get("merge"); v != "" {
 		if merge, err = strconv.ParseBool(v); err != nil {
-			return Place{}, Invalid("merge is neither true nor false")
+			return backlog.Place{}, Invalid("merge is neither true nor false")
 		}
 	}
-	return NewPlace(after, q.Get("epoch"), tail, merge)
+	return backlog.NewPlace(after, q.Get("epoch"), tail, merge)
 }
 
 // seqOf returns a seq in a URL; nil if absent.

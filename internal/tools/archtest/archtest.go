@@ -34,8 +34,9 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/wire", "session/event", "session/list", "session/state", "internal/auth"}, true},
-		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth"}, true},
+		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/wire", "session/event", "session/list", "session/state", "internal/auth"}, true},
+		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth"}, true},
+		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
 		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs"}, true},
 		"session/event":               {nil, false},

@@ -1,4 +1,4 @@
-package api
+package backlog
 
 import "github.com/abidehub/abide/session/event"
 

@@ -1,4 +1,6 @@
-package api
+// Package backlog answers a client's place in a log: whether it is valid, and the page of
+// events there, with the chunks of a message joined if the client asks for that.
+package backlog
 
 import (
 	"context"
@@ -7,6 +9,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Place is where a client wants to begin: after a seq of an epoch, or with the
@@ -22,22 +25,27 @@ type Place struct {
 func NewPlace(after *event.Seq, epoch string, tail *int, merge bool) (Place, error) {
 	p := Place{After: after, Epoch: epoch, Tail: wire.DefaultPage, Merge: merge}
 	if after != nil && *after < 0 {
-		return Place{}, Invalid("after_seq is below 0")
+		return Place{}, invalid("after_seq is below 0")
 	}
 	if after != nil && *after > 0 && epoch == "" {
-		return Place{}, Invalid("after_seq needs the epoch it belongs to")
+		return Place{}, invalid("after_seq needs the epoch it belongs to")
 	}
 	if tail == nil {
 		return p, nil
 	}
 	if *tail < 0 || *tail > wire.MaxPage {
-		return Place{}, Invalid("tail is not between 0 and %d", wire.MaxPage)
+		return Place{}, invalid("tail is not between 0 and %d", wire.MaxPage)
 	}
 	if after != nil {
-		return Place{}, Invalid("both after_seq and tail; one is expected")
+		return Place{}, invalid("both after_seq and tail; one is expected")
 	}
 	p.Tail = *tail
 	return p, nil
+}
+
+// invalid is a client's mistake.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", state.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
 // Span is a log with one reading of its watermarks, so that all parts of an answer
@@ -49,6 +57,7 @@ type Span struct {
 	Max     event.Seq
 }
 
+// SpanOf reads the watermarks of a session's log.
 func SpanOf(s *session.BackgroundSession) Span {
 	marks := s.Log().Marks()
 	return Span{session: s, Epoch: s.Log().Epoch(), first: marks.Min, Max: marks.Visible}
@@ -100,13 +109,13 @@ func (l Span) Load(ctx context.Context, after, before *event.Seq, epoch string, 
 	}
 	switch {
 	case (after == nil) == (before == nil):
-		return wire.EventsLoaded{}, event.Batch{}, Invalid("exactly one of after_seq and before_seq is expected")
+		return wire.EventsLoaded{}, event.Batch{}, invalid("exactly one of after_seq and before_seq is expected")
 	case limit < 1 || limit > wire.MaxPage:
-		return wire.EventsLoaded{}, event.Batch{}, Invalid("limit is not between 1 and %d", wire.MaxPage)
+		return wire.EventsLoaded{}, event.Batch{}, invalid("limit is not between 1 and %d", wire.MaxPage)
 	case after != nil && *after < 0:
-		return wire.EventsLoaded{}, event.Batch{}, Invalid("after_seq is below 0")
+		return wire.EventsLoaded{}, event.Batch{}, invalid("after_seq is below 0")
 	case before != nil && *before < 1:
-		return wire.EventsLoaded{}, event.Batch{}, Invalid("before_seq is below 1")
+		return wire.EventsLoaded{}, event.Batch{}, invalid("before_seq is below 1")
 	}
 	// A page before seq n is for a client that has n. The same cursor continues
 	// after n-1.
@@ -186,8 +195,8 @@ func (l Span) answer(b event.Batch, cursor event.Seq) wire.EventsLoaded {
 	return loaded
 }
 
-// EncodeLoaded encodes the answer with its page, merged if requested.
-func EncodeLoaded(loaded wire.EventsLoaded, b event.Batch, merged bool) ([]byte, error) {
+// Encode encodes the answer with its page, merged if requested.
+func Encode(loaded wire.EventsLoaded, b event.Batch, merged bool) ([]byte, error) {
 	if merged && b.Count > 1 {
 		joined, err := Merge(b)
 		if err != nil {
