@@ -3,15 +3,45 @@
 /* global FILES, VERSION */
 const name = `abide-${VERSION}`
 
+/** Whether this worker takes over from another program's, whose pages are then loaded anew. */
+let after = false
+
 self.addEventListener('install', (event) => {
-  event.waitUntil(caches.open(name).then((cache) => cache.addAll(FILES)))
+  event.waitUntil(
+    (async () => {
+      // Not from the browser's cache: another program that had this address may have filled it.
+      const files = FILES.map((file) => new Request(file, { cache: 'reload' }))
+      await (await caches.open(name)).addAll(files)
+      const { active } = self.registration
+      if (active && !(await ours(active))) {
+        after = true
+        await self.skipWaiting()
+      }
+    })(),
+  )
 })
+
+/** How long the active worker may take to name its version. */
+const answerMs = 3_000
+
+/** Whether the active worker is a version of this one, and not one of another program that had this address. */
+function ours(active) {
+  const { port1, port2 } = new MessageChannel()
+  return new Promise((settle) => {
+    port1.onmessage = ({ data }) => settle(/^\w{1,64}$/.test(data))
+    setTimeout(() => settle(false), answerMs)
+    active.postMessage('version', [port2])
+  })
+}
 
 self.addEventListener('activate', (event) => {
   event.waitUntil(
     (async () => {
       for (const key of await caches.keys()) if (key !== name) await caches.delete(key)
       await self.clients.claim()
+      if (!after) return
+      for (const page of await self.clients.matchAll({ type: 'window' }))
+        page.navigate(page.url).catch(() => {})
     })(),
   )
 })
@@ -19,6 +49,7 @@ self.addEventListener('activate', (event) => {
 // A new version waits until a person asks for it, so that no open screen reloads by itself.
 self.addEventListener('message', (event) => {
   if (event.data === 'update') void self.skipWaiting()
+  if (event.data === 'version') event.ports[0]?.postMessage(VERSION)
 })
 
 self.addEventListener('fetch', (event) => {

@@ -32,6 +32,7 @@ func (s *API) route() http.Handler {
 	// redirect to its target.
 	router.SkipClean(true)
 	router.UseEncodedPath()
+	router.MatcherFunc(ofStranger).Handler(s.admit(strangerRoute()))
 	for _, r := range append(routes(), openAPIRoute()) {
 		router.Handle(r.path, s.admit(r)).Methods(r.methods()...)
 	}

@@ -14,6 +14,7 @@ export class Shell {
   async register(ready: () => void): Promise<void> {
     if (!('serviceWorker' in navigator) || !isSecureContext) return
     try {
+      if (await leaveOthers()) return location.reload()
       const made = await navigator.serviceWorker.register(trusted(script))
       this.registration = made
       const look = () => {
@@ -61,6 +62,21 @@ export class Shell {
     skip()
     await controlled
   }
+}
+
+/**
+ * Unregisters every service worker that is not the app's: another program registered it while it had
+ * the hub's address. True if one of them is in charge of this page.
+ */
+async function leaveOthers(): Promise<boolean> {
+  const own = (worker: ServiceWorker | null) => !worker || worker.scriptURL === location.origin + script
+  const charge = !own(navigator.serviceWorker.controller)
+  for (const made of await navigator.serviceWorker.getRegistrations()) {
+    const workers = [made.active, made.waiting, made.installing]
+    if (made.scope === `${location.origin}/` && workers.every(own)) continue
+    await made.unregister()
+  }
+  return charge
 }
 
 interface Policies {
