@@ -178,8 +178,8 @@ func (b *BackgroundSession) AddComment(c Comment, guest bool) (Comment, error) {
 	if last := b.log.Marks().Visible; c.FromSeq < 1 || c.ToSeq < c.FromSeq || c.ToSeq > last {
 		return Comment{}, fmt.Errorf("%w: from_seq %d and to_seq %d are not a range of the events 1 to %d", state.ErrInvalid, c.FromSeq, c.ToSeq, last)
 	}
-	if c.CommentID == "" || len(c.CommentID) > maxPromptID || !printable(c.CommentID) {
-		return Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", state.ErrInvalid, maxPromptID)
+	if c.CommentID == "" || len(c.CommentID) > state.MaxID || !state.Printable(c.CommentID) {
+		return Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", state.ErrInvalid, state.MaxID)
 	}
 	if err := checkComment(c.Text); err != nil {
 		return Comment{}, err

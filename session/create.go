@@ -85,8 +85,8 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		id := make([]byte, 16)
 		rand.Read(id)
 		prompt.PromptID = hex.EncodeToString(id)
-	} else if len(r.Key) > maxPromptID || !printable(r.Key) {
-		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", state.ErrInvalid, maxPromptID)
+	} else if len(r.Key) > state.MaxID || !state.Printable(r.Key) {
+		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", state.ErrInvalid, state.MaxID)
 	}
 	if r.Prompt != "" {
 		// Check everything before a refusal would leave something behind.
@@ -160,7 +160,7 @@ func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal
 	if err != nil || b.log.Metadata().Named {
 		return b, err
 	}
-	name, err := givenName(r.Name)
+	name, err := state.GivenName(r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	if !r.recorded && !settings.hasAgent(r.Agent) {
 		return nil, fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
 	}
-	name, err := givenName(r.Name)
+	name, err := state.GivenName(r.Name)
 	if err != nil {
 		return nil, err
 	}

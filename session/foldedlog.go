@@ -44,19 +44,6 @@ func (l *foldedLog) wake(t time.Time) {
 	}
 }
 
-// draftsOf encodes entries for the log.
-func draftsOf(list []state.Entry, now time.Time) ([]event.Draft, error) {
-	drafts := make([]event.Draft, 0, len(list))
-	for _, n := range list {
-		draft, err := event.NewDraft(n.Payload, n.Turn, now)
-		if err != nil {
-			return nil, err
-		}
-		drafts = append(drafts, draft)
-	}
-	return drafts, nil
-}
-
 // entries makes entries in the latest turn.
 func (l *foldedLog) entries(payloads ...event.Payload) []state.Entry {
 	list := make([]state.Entry, 0, len(payloads))
@@ -70,7 +57,7 @@ func (l *foldedLog) entries(payloads ...event.Payload) []state.Entry {
 // seq of the first. If the result of a write is unknown, the log is broken and the
 // fold unchanged: the next opening finds out which events were written.
 func (l *foldedLog) write(list ...state.Entry) (event.Seq, error) {
-	drafts, err := draftsOf(list, time.Now())
+	drafts, err := state.Drafts(list, time.Now())
 	if err != nil {
 		return 0, err
 	}

@@ -291,7 +291,7 @@ func (s *importSource) beside(f *zip.File) error {
 		return err
 	}
 	if md.Named {
-		s.imported.Name, err = givenName(md.Name)
+		s.imported.Name, err = state.GivenName(md.Name)
 	}
 	return err
 }

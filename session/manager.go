@@ -251,7 +251,7 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		return err
 	}
 	if p.Name != nil {
-		name, err := givenName(*p.Name)
+		name, err := state.GivenName(*p.Name)
 		if err != nil {
 			return err
 		}

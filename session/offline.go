@@ -44,7 +44,7 @@ func (r *OfflineRecording) End(ctx context.Context, reason string, actor event.A
 
 func (r *OfflineRecording) write(ctx context.Context, list []state.Entry) error {
 	now := time.Now()
-	drafts, err := draftsOf(list, now)
+	drafts, err := state.Drafts(list, now)
 	if err != nil {
 		return err
 	}

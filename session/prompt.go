@@ -16,11 +16,8 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// Limits of a prompt.
-const (
-	maxPromptID    = 128 // bytes
-	maxAttachments = 20
-)
+// maxAttachments limits the attachments of a prompt.
+const maxAttachments = 20
 
 // When says what happens to a prompt while the agent is busy.
 type When string
@@ -237,8 +234,8 @@ func resultUnless(err error, s queue.Status) (PromptResult, error) {
 // validate checks the request alone. Its text may have limit bytes.
 func (r PromptRequest) validate(limit int) error {
 	switch {
-	case r.PromptID == "" || len(r.PromptID) > maxPromptID || !printable(r.PromptID):
-		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", state.ErrInvalid, maxPromptID)
+	case r.PromptID == "" || len(r.PromptID) > state.MaxID || !state.Printable(r.PromptID):
+		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", state.ErrInvalid, state.MaxID)
 	case len(r.Text) > limit:
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Text), limit)
 	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
@@ -270,10 +267,6 @@ func (i *intake) uploaded(claims []event.Attachment) (list []event.Attachment, m
 		}
 	}
 	return list, missing
-}
-
-func printable(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // attachmentName returns the part of a client's file name that is safe to show and

@@ -63,7 +63,7 @@ func (r *recording) begin(actor event.Actor) error {
 func payloadsOf(batch []Recorded) ([]event.Payload, error) {
 	payloads := make([]event.Payload, 0, len(batch))
 	for i, r := range batch {
-		if r.Type == "" || len(r.Type) > mostOfType || !printable(string(r.Type)) {
+		if r.Type == "" || len(r.Type) > mostOfType || !state.Printable(string(r.Type)) {
 			return nil, fmt.Errorf("%w: event %d of the batch: an event has a type of at most %d printable bytes", state.ErrInvalid, i, mostOfType)
 		}
 		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()

@@ -236,7 +236,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now()
-	drafts, err := draftsOf(list, now)
+	drafts, err := state.Drafts(list, now)
 	if err != nil {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", err)
 	}

@@ -26,7 +26,7 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 	if r.Prompt != "" {
 		return Recording{}, fmt.Errorf("%w: a recorder reports its prompts", state.ErrInvalid)
 	}
-	if r.Agent == "" || len(r.Agent) > 100 || !printable(r.Agent) {
+	if r.Agent == "" || len(r.Agent) > 100 || !state.Printable(r.Agent) {
 		return Recording{}, fmt.Errorf("%w: a recording names its agent, in at most 100 printable bytes", state.ErrInvalid)
 	}
 	r.recorded = true

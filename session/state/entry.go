@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -12,6 +13,19 @@ import (
 type Entry struct {
 	Turn    int
 	Payload event.Payload
+}
+
+// Drafts encodes entries for the log.
+func Drafts(list []Entry, now time.Time) ([]event.Draft, error) {
+	drafts := make([]event.Draft, 0, len(list))
+	for _, n := range list {
+		draft, err := event.NewDraft(n.Payload, n.Turn, now)
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, draft)
+	}
+	return drafts, nil
 }
 
 // Closings returns the events that end unfinished tool calls and open requests: those

@@ -1,0 +1,35 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxID limits an id that a client chooses, in bytes.
+const MaxID = 128
+
+// Printable reports whether s is valid UTF-8 of printable runes only.
+func Printable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// GivenName checks a session's name given by a person, and returns it without the
+// blanks around it. An empty name is valid.
+func GivenName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if utf8.RuneCountInString(name) > 200 || name != "" && !Printable(name) {
+		return "", fmt.Errorf("%w: a name has at most 200 printable characters", ErrInvalid)
+	}
+	if name != "" && strings.IndexFunc(name, seen) < 0 {
+		return "", fmt.Errorf("%w: nothing of this name can be seen; use at least one letter, digit or sign", ErrInvalid)
+	}
+	return name, nil
+}
+
+// seen reports whether a rune is visible by itself. Combining marks are not, nor
+// are some blank letters and signs.
+func seen(r rune) bool {
+	return !unicode.IsMark(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != '\u2800'
+}
