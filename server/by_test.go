@@ -72,9 +72,9 @@ func TestEveryRecordHasTheIDOfItsCredential(t *testing.T) {
 	do(first, 200, "GET", path+"/interruption", nil).decode(t, &offer)
 	do(first, 204, "POST", path+"/dismiss", map[string]string{"interruption_id": offer.InterruptionID})
 	do(second, 200, "POST", path+"/end", map[string]string{})
-	var comment session.Comment
-	do(second, 201, "POST", path+"/comments", map[string]any{"from_seq": 1, "text": "well"}).decode(t, &comment)
-	require.Equal(t, other, comment.ByID)
+	var remark state.Comment
+	do(second, 201, "POST", path+"/comments", map[string]any{"from_seq": 1, "text": "well"}).decode(t, &remark)
+	require.Equal(t, other, remark.ByID)
 
 	var records []string
 	for _, e := range h.events(s) {

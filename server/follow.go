@@ -208,9 +208,9 @@ func (f *follow) tellComments(ctx context.Context, wake *observer.Wake) error {
 		wake.Bells[1] = f.commentsChanged
 		return nil
 	}
-	f.commentsChanged = f.session.CommentsChanged()
+	f.commentsChanged = f.session.Comments().Changed()
 	wake.Bells[1] = f.commentsChanged
-	now := f.session.CommentCount()
+	now := f.session.Comments().Count()
 	if now.Version == f.commentsSaid {
 		return nil
 	}

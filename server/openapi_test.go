@@ -140,7 +140,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	require.NoError(t, err)
 	rule, err := s.AddRule(context.Background(), state.Rule{Scope: state.RuleSession, Effect: state.RuleAllow, Kind: "read", CreatedBy: "owner"})
 	require.NoError(t, err)
-	comment, err := s.AddComment(session.Comment{CommentID: "c1", FromSeq: 1, Text: "look", By: "ann"}, false)
+	comment, err := s.Comments().Add(state.Comment{CommentID: "c1", FromSeq: 1, Text: "look", By: "ann"}, false)
 	require.NoError(t, err)
 	doomed := h.session().ID()
 	device := ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // TestEveryVerbTakesAnActor holds for each method of a session that can fail: it takes
@@ -66,14 +67,14 @@ func TestAnEditIsTheEditors(t *testing.T) {
 		require.Equal(t, []string{"bob", person("bob").ID, "ann", person("ann").ID}, []string{item.Actor, item.ByID, item.Author, item.AuthorID})
 	}
 
-	made, err := b.AddComment(comment("c", "why?"), false)
+	made, err := b.Comments().Add(commentOf("c", "why?"), false)
 	require.NoError(t, err)
 	text := "why not?"
-	changed, err := b.EditComment("c", session.CommentPatch{Text: &text}, person("bob"))
+	changed, err := b.Comments().Edit("c", state.CommentPatch{Text: &text}, person("bob"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"bob", person("bob").ID, made.By, made.ByID}, []string{changed.By, changed.ByID, changed.Author, changed.AuthorID})
 	resolved := true
-	changed, err = b.EditComment("c", session.CommentPatch{Resolved: &resolved}, person("cy"))
+	changed, err = b.Comments().Edit("c", state.CommentPatch{Resolved: &resolved}, person("cy"))
 	require.NoError(t, err)
 	require.Equal(t, "bob", changed.By)
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
@@ -28,7 +29,7 @@ type BackgroundSession struct {
 	watchers *watchers
 	forks    *list.Forks
 	logger   *slog.Logger
-	comments *commentBook
+	comments *comment.Book
 	uploads  uploadSum
 	// uploading is held for reading by uploads, and for writing by the removal of
 	// old ones.
@@ -100,6 +101,9 @@ func (b *BackgroundSession) StateChanged() <-chan struct{} {
 // Queue returns the waiting prompts in the order in which the agent gets them. The
 // slice is shared and must not be changed.
 func (b *BackgroundSession) Queue() []queue.Item { return b.State().Queue }
+
+// Comments are the review comments of the session.
+func (b *BackgroundSession) Comments() *comment.Book { return b.comments }
 
 // SetPresence sets the activity of the observer clientID. It never blocks.
 func (b *BackgroundSession) SetPresence(clientID string, p state.Presence) {

@@ -9,58 +9,58 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/state"
 )
 
-func comment(id, text string) session.Comment {
-	return session.Comment{CommentID: id, FromSeq: 1, Text: text, By: "ann", ByID: "id-ann"}
+func commentOf(id, text string) state.Comment {
+	return state.Comment{CommentID: id, FromSeq: 1, Text: text, By: "ann", ByID: "id-ann"}
 }
 
 func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	h := newHub(t)
 	b := h.create()
-	before, err := b.AddComment(comment("c1", "why?"), false)
+	before, err := b.Comments().Add(commentOf("c1", "why?"), false)
 	require.NoError(t, err)
-	again, err := b.AddComment(comment("c1", "why?"), false)
+	again, err := b.Comments().Add(commentOf("c1", "why?"), false)
 	require.NoError(t, err)
 	require.Equal(t, before, again)
-	_, err = b.AddComment(comment("c1", "why not?"), false)
+	_, err = b.Comments().Add(commentOf("c1", "why not?"), false)
 	require.ErrorIs(t, err, state.ErrConflict)
-	_, err = b.AddComment(comment("c2", "and this?"), false)
+	_, err = b.Comments().Add(commentOf("c2", "and this?"), false)
 	require.NoError(t, err)
 	settled, words := true, "because"
-	after, err := b.EditComment("c1", session.CommentPatch{Resolved: &settled, Text: &words}, person("ann"))
+	after, err := b.Comments().Edit("c1", state.CommentPatch{Resolved: &settled, Text: &words}, person("ann"))
 	require.NoError(t, err)
 	require.NotNil(t, after.EditedAt)
-	require.Equal(t, session.CommentCount{Version: 3, Count: 2, Open: 1}, b.CommentCount())
+	require.Equal(t, comment.Count{Version: 3, Count: 2, Open: 1}, b.Comments().Count())
 
 	c := h.copyOf(t)
 	found, err := c.manager.Session(ctxOf(t), b.ID())
 	require.NoError(t, err)
-	list, version, err := found.Comments()
+	list, version, err := found.Comments().List()
 	require.NoError(t, err)
 	require.Equal(t, int64(3), version)
 	require.Len(t, list, 2)
 	require.Equal(t, "because", list[0].Text)
-	require.NoError(t, found.RemoveComment("c2", person("ann")))
-	require.ErrorIs(t, found.RemoveComment("c2", person("ann")), state.ErrNotFound)
+	require.NoError(t, found.Comments().Remove("c2", person("ann")))
+	require.ErrorIs(t, found.Comments().Remove("c2", person("ann")), state.ErrNotFound)
 }
 
 func TestCommentsHaveBounds(t *testing.T) {
 	b := newHub(t).create()
-	for name, c := range map[string]session.Comment{
-		"no text":         comment("c", ""),
-		"too much text":   comment("c", strings.Repeat("x", 8<<10+1)),
-		"no id":           comment("", "x"),
+	for name, c := range map[string]state.Comment{
+		"no text":         commentOf("c", ""),
+		"too much text":   commentOf("c", strings.Repeat("x", 8<<10+1)),
+		"no id":           commentOf("", "x"),
 		"before the log":  {CommentID: "c", FromSeq: 0, Text: "x"},
 		"behind the log":  {CommentID: "c", FromSeq: 1, ToSeq: 1 << 40, Text: "x"},
 		"the wrong order": {CommentID: "c", FromSeq: 2, ToSeq: 1, Text: "x"},
 	} {
-		_, err := b.AddComment(c, false)
+		_, err := b.Comments().Add(c, false)
 		require.ErrorIs(t, err, state.ErrInvalid, name)
 	}
-	require.Zero(t, b.CommentCount())
+	require.Zero(t, b.Comments().Count())
 }
 
 func TestASessionHasAtMostAThousandComments(t *testing.T) {
@@ -71,7 +71,7 @@ func TestASessionHasAtMostAThousandComments(t *testing.T) {
 		file = append(file, fmt.Sprintf(`{"comment_id":"c%d","from_seq":1,"to_seq":1,"text":"x","by":"ann","at":"2026-02-21T14:03:07Z","resolved":false}`, i))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "sessions", b.ID(), "comments.jsonl"), []byte(strings.Join(file, "\n")+"\n"), 0o600))
-	_, err := b.AddComment(comment("c1000", "one more"), false)
+	_, err := b.Comments().Add(commentOf("c1000", "one more"), false)
 	require.ErrorIs(t, err, state.ErrConflict)
 }
 
@@ -87,14 +87,14 @@ func TestGuestsLeaveCommentsForTheOwnersAndForEachOther(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(strings.Join(file, "\n")+"\n"), 0o600))
 	}
 	fill(250, func(int) string { return "id-ann" })
-	_, err := b.AddComment(comment("more", "one more of ann"), true)
+	_, err := b.Comments().Add(commentOf("more", "one more of ann"), true)
 	require.ErrorIs(t, err, state.ErrConflict)
-	_, err = b.AddComment(session.Comment{CommentID: "bob", FromSeq: 1, Text: "one of bob", By: "bob", ByID: "id-bob"}, true)
+	_, err = b.Comments().Add(state.Comment{CommentID: "bob", FromSeq: 1, Text: "one of bob", By: "bob", ByID: "id-bob"}, true)
 	require.NoError(t, err)
 
 	fill(750, func(i int) string { return fmt.Sprint("guest ", i/250) })
-	_, err = b.AddComment(comment("more", "one of another guest"), true)
+	_, err = b.Comments().Add(commentOf("more", "one of another guest"), true)
 	require.ErrorIs(t, err, state.ErrConflict)
-	_, err = b.AddComment(comment("more", "one of the owner"), false)
+	_, err = b.Comments().Add(commentOf("more", "one of the owner"), false)
 	require.NoError(t, err)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/journal"
@@ -72,7 +73,7 @@ func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 		return s, fmt.Errorf("export metadata: %w", err)
 	}
 	s.Files = []export.File{{Name: "metadata.json", Data: append(listed, '\n')}}
-	for _, name := range []string{queue.FileName, commentsFile} {
+	for _, name := range []string{queue.FileName, comment.FileName} {
 		if data, err := b.log.Files().Read(name); err == nil {
 			s.Files = append(s.Files, export.File{Name: name, Data: data})
 		} else if !errors.Is(err, fs.ErrNotExist) {

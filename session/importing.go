@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
@@ -77,7 +78,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 		return nil, false, err
 	}
 	if len(source.comments) > 0 {
-		err = b.comments.change(func([]Comment) ([]Comment, error) { return source.comments, nil })
+		err = b.comments.Import(source.comments)
 	}
 	m.changes.Touch(id)
 	m.logger.Info("session imported", "session", id)
@@ -120,7 +121,7 @@ func (m *Manager) importedBefore(ctx context.Context, id string, from *importSou
 // importSource is an opened export.
 type importSource struct {
 	imported journal.Imported
-	comments []Comment
+	comments []state.Comment
 	closers  []io.Closer
 }
 
@@ -219,7 +220,7 @@ func (s *importSource) openZip(file *os.File) (io.Reader, error) {
 			}
 			s.closers = append(s.closers, part)
 			events = part
-		case "metadata.json", commentsFile:
+		case "metadata.json", comment.FileName:
 			if err := s.beside(f); err != nil {
 				return nil, fmt.Errorf("%w: %s: %w", state.ErrInvalid, f.Name, err)
 			}
@@ -279,10 +280,10 @@ func (s *importSource) beside(f *zip.File) error {
 	if err != nil {
 		return err
 	}
-	if f.Name == commentsFile {
-		_, s.comments, err = parseComments(data)
-		if len(s.comments) > maxComments {
-			err = fmt.Errorf("%d comments are more than %d", len(s.comments), maxComments)
+	if f.Name == comment.FileName {
+		_, s.comments, err = comment.Parse(data)
+		if len(s.comments) > comment.Max {
+			err = fmt.Errorf("%d comments are more than %d", len(s.comments), comment.Max)
 		}
 		return err
 	}

@@ -38,7 +38,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			b, _ := h.busy()
 			blob, err := b.Log().PutBlobFrom(ctxOf(t), "text/plain", strings.NewReader("a large value"))
 			require.NoError(t, err)
-			_, err = b.AddComment(comment("c1", "why?"), false)
+			_, err = b.Comments().Add(commentOf("c1", "why?"), false)
 			require.NoError(t, err)
 			require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: ptr("Given")}))
 			file := exported(t, b, format)
@@ -53,7 +53,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			require.True(t, came.Info().Imported)
 			if format == export.Zip {
 				require.Equal(t, "Given", came.Info().Name)
-				list, _, err := came.Comments()
+				list, _, err := came.Comments().List()
 				require.NoError(t, err)
 				require.Len(t, list, 1)
 				there, err := came.OpenBlob(blob.SHA256)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/comment"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
@@ -179,7 +181,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
 		id: id, log: log, lease: lease, front: newFront(), watchers: newWatchers(), forks: m.hub.forks, logger: logger,
-		comments: openCommentBook(log.Files(), logger), counting: make(chan struct{}, 1),
+		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1),
 	}
 	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
 	r.told = b.shown.read

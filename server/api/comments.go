@@ -6,6 +6,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/state"
 )
 
 // commentRows are the routes of this file.
@@ -45,7 +46,7 @@ func commentsRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	list, version, err := own.Comments()
+	list, version, err := own.Comments().List()
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func commentAddRoute(s *API, c *call) error {
 		return err
 	}
 	by := c.grant.By()
-	made, err := own.AddComment(session.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID}, !c.grant.May(auth.Manage, own.ID()))
+	made, err := own.Comments().Add(state.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID}, !c.grant.May(auth.Manage, own.ID()))
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func commentChangeRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	changed, err := own.EditComment(id, in, c.grant.By())
+	changed, err := own.Comments().Edit(id, in, c.grant.By())
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func commentRemoveRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := own.RemoveComment(id, c.grant.By()); err != nil {
+	if err := own.Comments().Remove(id, c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()

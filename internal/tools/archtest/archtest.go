@@ -35,10 +35,11 @@ func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
 		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/wire", "session/event", "session/list", "session/state", "internal/auth"}, true},
-		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth"}, true},
+		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/comment"}, true},
 		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
-		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs"}, true},
+		"session":                     {[]string{"observer", "queue", "session/journal", "session/export", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs", "session/comment"}, true},
+		"session/comment":             {[]string{"session/journal", "session/state", "session/event", "internal/bell"}, false},
 		"session/event":               {nil, false},
 		"session/journal":             {[]string{"session/event"}, false},
 		"session/journal/journaltest": {[]string{"session/journal", "session/event"}, true},
