@@ -1,10 +1,8 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,21 +12,13 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/recorded"
 	"github.com/abidehub/abide/session/state"
 )
 
 // recorderSilence is how long a recorder may be silent before the session is closed
 // as after a crash.
 const recorderSilence = 30 * time.Second
-
-// mostOfType limits the name of an event's type, in bytes: every line repeats it.
-const mostOfType = 100
-
-// Recorded is an event that a recorder reports.
-type Recorded struct {
-	Type event.Type      `json:"type"`
-	Data json.RawMessage `json:"data"`
-}
 
 // recording takes the reports of a recorder.
 type recording struct {
@@ -57,79 +47,6 @@ func (r *recording) begin(actor event.Actor) error {
 	}
 	r.heard = time.Now()
 	return nil
-}
-
-// payloadsOf decodes a batch and refuses events that a recorder may not report.
-func payloadsOf(batch []Recorded) ([]event.Payload, error) {
-	payloads := make([]event.Payload, 0, len(batch))
-	for i, r := range batch {
-		if r.Type == "" || len(r.Type) > mostOfType || !state.Printable(string(r.Type)) {
-			return nil, fmt.Errorf("%w: event %d of the batch: an event has a type of at most %d printable bytes", state.ErrInvalid, i, mostOfType)
-		}
-		p, err := event.Event{Type: r.Type, Data: r.Data}.Payload()
-		if err != nil {
-			return nil, fmt.Errorf("%w: event %d of the batch: %w", state.ErrInvalid, i, err)
-		}
-		if why := notReported(p); why != "" {
-			return nil, fmt.Errorf("%w: event %d of the batch: %s", state.ErrInvalid, i, why)
-		}
-		payloads = append(payloads, p)
-	}
-	return payloads, nil
-}
-
-// reportedBy sets the credential id of the recording in an event with an actor,
-// because the recorder chose the actor's name.
-func reportedBy(p event.Payload, byID string) event.Payload {
-	of := func(by string) string {
-		if by == "" {
-			return ""
-		}
-		return byID
-	}
-	switch p := p.(type) {
-	case event.UserPrompt:
-		p.ByID, p.AuthorID = of(p.Actor), of(p.Author)
-		return p
-	case event.TurnEnd:
-		p.ByID = of(p.By)
-		return p
-	case event.PermissionOutcome:
-		p.ByID = of(p.By)
-		return p
-	case event.Mode:
-		p.ByID = of(p.By)
-		return p
-	case event.Config:
-		p.ByID = of(p.By)
-		return p
-	case event.Note:
-		p.ByID = of(p.By)
-		return p.Heard(event.FromRecorder)
-	}
-	return p
-}
-
-// notReported returns why a recorder may not report an event; empty if it may.
-func notReported(p event.Payload) string {
-	switch p := p.(type) {
-	case event.SessionStart, event.SessionEnd, event.SegmentStart, event.Epoch, event.LogTruncated, event.Corrupt,
-		event.TurnInterrupted, event.InterruptionSettled:
-		return "the hub writes " + string(p.EventType()) + " itself"
-	case event.Note:
-		if p.Stated() {
-			return "the hub writes notes of method abide/… itself: one that an agent sent has from: agent"
-		}
-	case event.UserPrompt:
-		if p.PromptID == "" {
-			return "a user_prompt has a prompt_id"
-		}
-	case event.Unknown:
-		if !bytes.HasPrefix(bytes.TrimSpace(p.Raw), []byte("{")) {
-			return "the data of an event is an object"
-		}
-	}
-	return ""
 }
 
 func (r *recording) take(recorderID string, after event.Seq, payloads []event.Payload) (event.Seq, error) {
@@ -195,7 +112,7 @@ func (r *recording) known(after event.Seq, payloads []event.Payload) (known int,
 			case event.TypeSegmentStart, event.TypeEpoch, event.TypeLogTruncated:
 				continue // written by the log itself
 			}
-			if known == len(payloads) || !sameEvent(there, payloads[known]) {
+			if known == len(payloads) || !recorded.Same(there, payloads[known]) {
 				return 0, fmt.Errorf("%w: another event is in the log at seq %d", state.ErrConflict, there.Seq)
 			}
 			known++
@@ -203,41 +120,6 @@ func (r *recording) known(after event.Seq, payloads []event.Payload) (known int,
 		after = through
 	}
 	return known, nil
-}
-
-// sameEvent reports whether an event of the log has this payload. A value stored as
-// a blob is compared by its checksum.
-func sameEvent(there event.Event, p event.Payload) bool {
-	draft, err := event.NewDraft(p, 0, time.Time{})
-	if err != nil || draft.Type != there.Type {
-		return false
-	}
-	if bytes.Equal(draft.Data, there.Data) {
-		return true
-	}
-	var want, got map[string]json.RawMessage
-	if json.Unmarshal(draft.Data, &want) != nil || json.Unmarshal(there.Data, &got) != nil || len(want) != len(got) {
-		return false
-	}
-	for name, value := range want {
-		if !bytes.Equal(value, got[name]) && !sameBlob(got[name], value) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameBlob(reference, value json.RawMessage) bool {
-	var ref event.BlobRef
-	if json.Unmarshal(reference, &ref) != nil || ref.Blob.SHA256 == "" {
-		return false
-	}
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		value = []byte(text)
-	}
-	sum := sha256.Sum256(value)
-	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
 }
 
 // follow updates the turn and the ledger from the log.

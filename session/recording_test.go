@@ -14,17 +14,18 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/recorded"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
-func recorded(t *testing.T, payloads ...event.Payload) []session.Recorded {
+func reportsOf(t *testing.T, payloads ...event.Payload) []recorded.Event {
 	t.Helper()
-	var batch []session.Recorded
+	var batch []recorded.Event
 	for _, p := range payloads {
 		data, err := json.Marshal(p)
 		require.NoError(t, err)
-		batch = append(batch, session.Recorded{Type: p.EventType(), Data: data})
+		batch = append(batch, recorded.Event{Type: p.EventType(), Data: data})
 	}
 	return batch
 }
@@ -43,8 +44,8 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, r.RecorderID, again.RecorderID)
 
-	first := recorded(t, event.UserPrompt{PromptID: "p1", Text: "hi"}, event.TurnStart{PromptID: "p1"}, message("hello"))
-	put := func(b *session.BackgroundSession, after event.Seq, batch []session.Recorded) (event.Seq, error) {
+	first := reportsOf(t, event.UserPrompt{PromptID: "p1", Text: "hi"}, event.TurnStart{PromptID: "p1"}, message("hello"))
+	put := func(b *session.BackgroundSession, after event.Seq, batch []recorded.Event) (event.Seq, error) {
 		return b.Record(ctxOf(t), r.RecorderID, after, batch)
 	}
 	last, err := put(r.Session, r.MaxSeq, first)
@@ -53,13 +54,13 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	same, err := put(r.Session, r.MaxSeq, first)
 	require.NoError(t, err)
 	require.Equal(t, last, same)
-	_, err = put(r.Session, r.MaxSeq, recorded(t, message("another")))
+	_, err = put(r.Session, r.MaxSeq, reportsOf(t, message("another")))
 	require.ErrorIs(t, err, state.ErrConflict)
 	_, err = r.Session.Record(ctxOf(t), "guess", last, nil)
 	require.ErrorIs(t, err, state.ErrConflict)
-	_, err = put(r.Session, last, recorded(t, event.UserPrompt{PromptID: "p2", Text: "hi"}))
+	_, err = put(r.Session, last, reportsOf(t, event.UserPrompt{PromptID: "p2", Text: "hi"}))
 	require.ErrorIs(t, err, state.ErrInvalid, "a turn is open")
-	_, err = put(r.Session, last, recorded(t, event.Note{Method: "abide/rule_added"}))
+	_, err = put(r.Session, last, reportsOf(t, event.Note{Method: "abide/rule_added"}))
 	require.ErrorIs(t, err, state.ErrInvalid)
 	_, err = r.Session.Prompt(ctxOf(t), ask("p9"))
 	require.ErrorIs(t, err, state.ErrConflict)
@@ -67,7 +68,7 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 
 	// The hub is killed and restarted. It may have written a part of the batch.
 	next := h.copyOf(t).session(r.Session.ID())
-	more := append(first, recorded(t, toolCall("t1", event.ToolInProgress))...)
+	more := append(first, reportsOf(t, toolCall("t1", event.ToolInProgress))...)
 	last, err = put(next, r.MaxSeq, more)
 	require.NoError(t, err)
 	require.Equal(t, r.MaxSeq+4, last)
@@ -79,7 +80,7 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.Equal(t, []event.SessionEnd{{Reason: "the agent ended", By: "ann", ByID: "id-ann"}}, payloads[event.SessionEnd](t, next))
 	require.Len(t, payloads[event.AgentMessage](t, next), 1)
 	requireLawful(t, next, true)
-	_, err = put(next, last, recorded(t, message("late")))
+	_, err = put(next, last, reportsOf(t, message("late")))
 	require.ErrorIs(t, err, state.ErrConflict)
 	_, err = next.Prompt(ctxOf(t), ask("p9"))
 	require.ErrorIs(t, err, state.ErrConflict, "the hub may start no agent in that directory")
@@ -89,7 +90,7 @@ func TestASessionWhoseRecorderGoesSilentIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		r := h.recording()
-		_, err := r.Session.Record(ctxOf(t), r.RecorderID, r.MaxSeq, recorded(t,
+		_, err := r.Session.Record(ctxOf(t), r.RecorderID, r.MaxSeq, reportsOf(t,
 			event.UserPrompt{PromptID: "p1", Text: "hi"}, toolCall("t1", event.ToolInProgress), question("q1")))
 		require.NoError(t, err)
 		time.Sleep(29 * time.Second)
@@ -129,14 +130,14 @@ func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T)
 	require.NoError(t, err)
 	log, err := recorder.Create(ctxOf(t), event.SessionStart{Agent: "someone's"})
 	require.NoError(t, err)
-	offline := session.RecordOffline(log)
+	offline := recorded.StartOffline(log)
 	last := r.MaxSeq
 	for _, batch := range batches {
-		last, err = r.Session.Record(ctxOf(t), r.RecorderID, last, recorded(t, batch...))
+		last, err = r.Session.Record(ctxOf(t), r.RecorderID, last, reportsOf(t, batch...))
 		require.NoError(t, err)
-		require.NoError(t, offline.Record(ctxOf(t), recorded(t, batch...)))
+		require.NoError(t, offline.Record(ctxOf(t), reportsOf(t, batch...)))
 	}
-	require.ErrorIs(t, offline.Record(ctxOf(t), recorded(t, turn("p4"))), state.ErrInvalid, "a turn is open")
+	require.ErrorIs(t, offline.Record(ctxOf(t), reportsOf(t, turn("p4"))), state.ErrInvalid, "a turn is open")
 	require.NoError(t, r.Session.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.NoError(t, offline.End(ctxOf(t), "the agent ended", person("ann")))
 

@@ -87,9 +87,9 @@ func TestARecordersStatementsAreRefusedOrItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	last := r.MaxSeq
 	for _, n := range statements(t) {
-		_, err := r.Session.Record(ctxOf(t), r.RecorderID, last, recorded(t, n))
+		_, err := r.Session.Record(ctxOf(t), r.RecorderID, last, reportsOf(t, n))
 		require.ErrorIs(t, err, state.ErrInvalid, n.Method)
-		last, err = r.Session.Record(ctxOf(t), r.RecorderID, last, recorded(t, n.Heard(event.FromAgent)))
+		last, err = r.Session.Record(ctxOf(t), r.RecorderID, last, reportsOf(t, n.Heard(event.FromAgent)))
 		require.NoError(t, err)
 	}
 	requireUntouched(t, r.Session, 0)

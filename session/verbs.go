@@ -50,10 +50,10 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) e
 // session active again. While a turn is open, or a prompt is about to open one, it
 // is ErrConflict. Ending an ended session changes nothing.
 func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.Actor) error {
-	if err := checkReason(reason); err != nil {
+	if err := state.CheckReason(reason); err != nil {
 		return err
 	}
-	return tell(ctx, b.mail, func(e *engine) error { return e.end(endOf(reason, actor)) })
+	return tell(ctx, b.mail, func(e *engine) error { return e.end(state.EndOf(reason, actor)) })
 }
 
 // AnswerPermission settles a permission request. The first answer wins: when this

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/recorded"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -46,14 +47,14 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 // nothing, and returns the last seq. Repeating a batch at the same seq writes
 // nothing twice, also after a crash in between. Another batch at that seq is
 // ErrConflict. An empty batch is a heartbeat.
-func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after event.Seq, batch []Recorded) (event.Seq, error) {
-	payloads, err := payloadsOf(batch)
+func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after event.Seq, batch []recorded.Event) (event.Seq, error) {
+	payloads, err := recorded.Payloads(batch)
 	if err != nil {
 		return 0, err
 	}
 	byID := b.log.Metadata().CreatedByID
 	for i, p := range payloads {
-		payloads[i] = reportedBy(p, byID)
+		payloads[i] = recorded.ReportedBy(p, byID)
 	}
 	return askLater(ctx, b.mail, func(e *engine, reply func(event.Seq, error)) {
 		e.intake.inOrder(func() { reply(e.recording.take(recorderID, after, payloads)) })
@@ -63,7 +64,7 @@ func (b *BackgroundSession) Record(ctx context.Context, recorderID string, after
 // EndRecording closes the recorder's open calls and ends the session, which is an
 // ordinary session from then on. Repeating it changes nothing.
 func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason string, actor event.Actor) error {
-	if err := checkReason(reason); err != nil {
+	if err := state.CheckReason(reason); err != nil {
 		return err
 	}
 	return tell(ctx, b.mail, func(e *engine) error {
@@ -73,7 +74,7 @@ func (b *BackgroundSession) EndRecording(ctx context.Context, recorderID, reason
 		if err := e.recording.hear(recorderID); err != nil {
 			return err
 		}
-		err := e.recording.close(endOf(reason, actor), event.StopInterrupted)
+		err := e.recording.close(state.EndOf(reason, actor), event.StopInterrupted)
 		e.listing.keep(time.Now())
 		return err
 	})

@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/recorded"
 	"github.com/abidehub/abide/session/store"
 )
 
 // toStore records into a data directory whose LOCK it holds.
 type toStore struct {
 	recorder  *store.Recorder
-	recording *session.OfflineRecording
+	recording *recorded.Offline
 }
 
 // Offline begins a recording in a data directory where no hub runs.
@@ -34,13 +34,13 @@ func Offline(ctx context.Context, dir, agent, workspace, name string) (Destinati
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	return &toStore{r, session.RecordOffline(log)}, nil
+	return &toStore{r, recorded.StartOffline(log)}, nil
 }
 
 func (d *toStore) Put(ctx context.Context, events [][]byte) error {
-	batch := make([]session.Recorded, 0, len(events))
+	batch := make([]recorded.Event, 0, len(events))
 	for _, line := range events {
-		var r session.Recorded
+		var r recorded.Event
 		if err := json.Unmarshal(line, &r); err != nil {
 			return &FinalError{fmt.Errorf("read an event that waited: %w", err)}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/recorded"
 )
 
 // maxRecordBody limits a recorder's batch, because one event may hold the whole
@@ -59,9 +60,9 @@ func recordRoute(_ *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	batch := make([]session.Recorded, len(in.Events))
+	batch := make([]recorded.Event, len(in.Events))
 	for i, e := range in.Events {
-		batch[i] = session.Recorded(e)
+		batch[i] = recorded.Event(e)
 	}
 	last, err := own.Record(c.r.Context(), in.RecorderID, in.AfterSeq, batch)
 	if err != nil {

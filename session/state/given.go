@@ -1,10 +1,13 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // MaxID limits an id that a client chooses, in bytes.
@@ -32,4 +35,20 @@ func GivenName(name string) (string, error) {
 // are some blank letters and signs.
 func seen(r rune) bool {
 	return !unicode.IsMark(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != '\u2800'
+}
+
+// maxEndReason bounds the reason of an end, in bytes.
+const maxEndReason = 1000
+
+// CheckReason checks the reason of an end.
+func CheckReason(reason string) error {
+	if len(reason) > maxEndReason || !utf8.ValidString(reason) {
+		return fmt.Errorf("%w: a reason has at most %d bytes of text", ErrInvalid, maxEndReason)
+	}
+	return nil
+}
+
+// EndOf returns the event of an end. Without a reason it is "done".
+func EndOf(reason string, actor event.Actor) event.SessionEnd {
+	return event.SessionEnd{Reason: cmp.Or(reason, "done"), By: actor.Name, ByID: actor.ID}
 }

@@ -1,4 +1,4 @@
-package session
+package recorded
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// OfflineRecording writes the events of a recorder without a hub, in the same way
-// as a hub. It is not safe for concurrent use.
-type OfflineRecording struct {
+// Offline writes the events of a recorder without a hub, in the same way as a hub. It
+// is not safe for concurrent use.
+type Offline struct {
 	log  journal.Log
 	fold state.Fold
 }
 
-// RecordOffline starts a recording into a new log.
-func RecordOffline(log journal.Log) *OfflineRecording { return &OfflineRecording{log: log} }
+// StartOffline starts a recording into a new log.
+func StartOffline(log journal.Log) *Offline { return &Offline{log: log} }
 
 // Record writes a batch, all or nothing.
-func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
-	payloads, err := payloadsOf(batch)
+func (r *Offline) Record(ctx context.Context, batch []Event) error {
+	payloads, err := Payloads(batch)
 	if err != nil {
 		return err
 	}
@@ -34,15 +34,15 @@ func (r *OfflineRecording) Record(ctx context.Context, batch []Recorded) error {
 }
 
 // End closes open calls and turns and ends the session.
-func (r *OfflineRecording) End(ctx context.Context, reason string, actor event.Actor) error {
-	err := r.write(ctx, r.fold.Closed(endOf(reason, actor), event.StopInterrupted))
+func (r *Offline) End(ctx context.Context, reason string, actor event.Actor) error {
+	err := r.write(ctx, r.fold.Closed(state.EndOf(reason, actor), event.StopInterrupted))
 	if err == nil {
 		r.log.UpdateMetadata(func(m *journal.Metadata) { m.Status = string(state.StatusEnded) }) // for the session list
 	}
 	return err
 }
 
-func (r *OfflineRecording) write(ctx context.Context, list []state.Entry) error {
+func (r *Offline) write(ctx context.Context, list []state.Entry) error {
 	now := time.Now()
 	drafts, err := state.Drafts(list, now)
 	if err != nil {
