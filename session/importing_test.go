@@ -14,6 +14,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/exchange"
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
@@ -22,7 +23,7 @@ import (
 // exported returns a session exported in the format.
 func exported(t *testing.T, b *session.BackgroundSession, format export.Format) []byte {
 	t.Helper()
-	s, err := b.Export(0, 0)
+	s, err := exchange.Export(b.Log(), 0, 0)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, export.Write(t.Context(), &out, s, format, export.Redaction{}))

@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/exchange"
 	"github.com/abidehub/abide/session/export"
 )
 
@@ -88,7 +89,7 @@ func exportRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := own.Export(from, to)
+	out, err := exchange.Export(own.Log(), from, to)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-package session
+// Package exchange turns a session into an export and reads an export for its import.
+package exchange
 
 import (
 	"encoding/json"
@@ -53,14 +54,14 @@ func exportedMetadata(md journal.Metadata) exported {
 	}
 }
 
-// Export describes the session for package export, with the events from from to to;
-// 0 means the first or the last.
-func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
-	md, marks := b.log.Metadata(), b.log.Marks()
+// Export describes a session for package export, with the events from from to to; 0
+// means the first or the last.
+func Export(log journal.Log, from, to event.Seq) (export.Session, error) {
+	md, marks := log.Metadata(), log.Marks()
 	s := export.Session{
-		SessionID: b.id, Name: md.Name, Agent: md.Agent, Workspace: md.Workspace, ProjectRoot: md.ProjectRoot,
-		Log: b.log, First: max(from, marks.Min), Last: marks.Visible,
-		OpenBlob: func(sha string) (io.ReadCloser, error) { return b.log.OpenBlob(sha) },
+		SessionID: md.SessionID, Name: md.Name, Agent: md.Agent, Workspace: md.Workspace, ProjectRoot: md.ProjectRoot,
+		Log: log, First: max(from, marks.Min), Last: marks.Visible,
+		OpenBlob: func(sha string) (io.ReadCloser, error) { return log.OpenBlob(sha) },
 	}
 	if to > 0 {
 		s.Last = min(s.Last, to)
@@ -74,13 +75,13 @@ func (b *BackgroundSession) Export(from, to event.Seq) (export.Session, error) {
 	}
 	s.Files = []export.File{{Name: "metadata.json", Data: append(listed, '\n')}}
 	for _, name := range []string{queue.FileName, comment.FileName} {
-		if data, err := b.log.Files().Read(name); err == nil {
+		if data, err := log.Files().Read(name); err == nil {
 			s.Files = append(s.Files, export.File{Name: name, Data: data})
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return s, fmt.Errorf("%w: %s: %w", state.ErrUnavailable, name, err)
 		}
 	}
-	if s.Blobs, err = b.log.BlobNames(); err != nil {
+	if s.Blobs, err = log.BlobNames(); err != nil {
 		return s, fmt.Errorf("%w: the large values: %w", state.ErrUnavailable, err)
 	}
 	return s, nil
