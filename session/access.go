@@ -6,11 +6,12 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 )
 
 // OpenBlob opens a value that was too large for the log, or an attachment, by the
 // hex SHA-256 of its bytes. The caller closes it. A missing blob is ErrNotFound. A
-// blob that is unreadable or has other bytes is a *ProblemError; if it has over 16
+// blob that is unreadable or has other bytes is a *problem.Error; if it has over 16
 // MiB, the reader fails before its last bytes instead.
 func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 	blob, err := b.log.OpenBlob(sha256)
@@ -18,16 +19,12 @@ func (b *BackgroundSession) OpenBlob(sha256 string) (io.ReadSeekCloser, error) {
 		return blob, nil
 	}
 	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
-		return nil, logError(away)
+		return nil, problem.OfLog(away)
 	}
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, logError(err)
+		return nil, problem.OfLog(err)
 	}
-	c := causeBlob
-	if errors.Is(err, journal.ErrDamaged) {
-		c = causeBlobDamaged
-	}
-	return nil, &ProblemError{c.problem(b.id, whyUnsaved(err)), err}
+	return nil, problem.OfBlob(b.id, err)
 }
 
 // Attached reports whether a blob of this session was uploaded as a file of a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -118,11 +119,11 @@ func (q *uploadQuota) giveBack() {
 
 // unkept is the error for an upload that could not be stored.
 func (b *BackgroundSession) unkept(err error) error {
-	if isStuck(err) || errors.Is(err, journal.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if problem.IsStuck(err) || errors.Is(err, journal.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return b.stuck(err)
 	}
 	if away := b.log.Present(); errors.Is(away, journal.ErrAway) {
-		return logError(away)
+		return problem.OfLog(away)
 	}
-	return &ProblemError{causeUpload.problem(b.id, whyUnsaved(err)), err}
+	return problem.OfUpload(b.id, err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -126,13 +127,13 @@ func (b *BackgroundSession) Info() list.Info { return b.forks.InfoOf(b.log.Metad
 
 // stuck converts an error of the log into one of this package, with the words of
 // health, which include the remedy.
-func (b *BackgroundSession) stuck(err error) error { return stuckError(b.id, b.log, err) }
+func (b *BackgroundSession) stuck(err error) error { return problem.OfWriting(b.id, b.log, err) }
 
 // ReadError is the error for a failed read of the session's log. It explains a
 // missing directory.
 func (b *BackgroundSession) ReadError(err error) error {
 	if errors.Is(err, journal.ErrAway) {
-		return logError(err)
+		return problem.OfLog(err)
 	}
 	return err
 }

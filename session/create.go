@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -226,7 +227,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	})
 	if err != nil {
 		undo()
-		return nil, fmt.Errorf("create session: %w", logError(err))
+		return nil, fmt.Errorf("create session: %w", problem.OfLog(err))
 	}
 	m.hub.forks.Add(id, r.forkOf)
 	b, err := m.Session(ctx, id)

@@ -10,6 +10,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -238,4 +239,4 @@ func (l *foldedLog) reportQueue(kept bool) {
 var errImported = fmt.Errorf("%w: this session was imported and is read-only: fork it to continue", state.ErrConflict)
 
 // stuck is BackgroundSession.stuck.
-func (l *foldedLog) stuck(err error) error { return stuckError(l.id, l.log, err) }
+func (l *foldedLog) stuck(err error) error { return problem.OfWriting(l.id, l.log, err) }

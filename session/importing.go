@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session/exchange"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -54,7 +55,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundS
 		return nil, false, fmt.Errorf("%w: this cannot be imported: %w", state.ErrInvalid, err)
 	}
 	if err != nil {
-		return nil, false, logError(err)
+		return nil, false, problem.OfLog(err)
 	}
 	if b, err = m.Session(ctx, id); err != nil {
 		return nil, false, err

@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
@@ -83,7 +84,7 @@ type Manager struct {
 
 	mu       sync.Mutex
 	open     map[string]*opening
-	broken   map[string]*ProblemError      // sessions whose last opening failed
+	broken   map[string]*problem.Error     // sessions whose last opening failed
 	creating map[creationKey]chan struct{} // closed when the running creation with that key has ended
 	closed   bool
 }
@@ -122,7 +123,7 @@ func NewManager(o Options) (*Manager, error) {
 		ctx:     ctx,
 		cancel:  cancel,
 		open:    map[string]*opening{},
-		broken:  map[string]*ProblemError{},
+		broken:  map[string]*problem.Error{},
 
 		creating:  map[creationKey]chan struct{}{},
 		searching: make(chan struct{}, maxSearches()), searchPatience: o.SearchPatience,
@@ -201,7 +202,7 @@ func (m *Manager) List(o list.Options) (list.Page, error) {
 // Info returns the line of one session in the list, also if it cannot be opened.
 func (m *Manager) Info(ctx context.Context, id string) (list.Info, error) {
 	b, err := m.Session(ctx, id)
-	var failed *ProblemError
+	var failed *problem.Error
 	if errors.As(err, &failed) {
 		if meta, listed := m.journal.Listed(id); listed {
 			return m.listed(meta), nil
@@ -272,7 +273,7 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 // idle agent is asked to delete its own copy.
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	_, err := m.Session(ctx, id)
-	var failed *ProblemError
+	var failed *problem.Error
 	if errors.As(err, &failed) {
 		return m.deleteBroken(ctx, id)
 	}
@@ -287,7 +288,7 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 		return true, m.journal.Delete(ctx, id)
 	})
 	if err != nil {
-		return fmt.Errorf("delete session: %w", logError(err))
+		return fmt.Errorf("delete session: %w", problem.OfLog(err))
 	}
 	m.forget(id)
 	return nil
@@ -305,7 +306,7 @@ func (m *Manager) forget(id string) {
 // deleteBroken removes a session that cannot be opened.
 func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	if err := m.journal.Delete(ctx, id); err != nil {
-		return fmt.Errorf("delete session: %w", logError(err))
+		return fmt.Errorf("delete session: %w", problem.OfLog(err))
 	}
 	m.mu.Lock()
 	delete(m.broken, id)

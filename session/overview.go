@@ -7,6 +7,7 @@ import (
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/playback"
+	"github.com/abidehub/abide/session/problem"
 )
 
 const (
@@ -29,7 +30,7 @@ func (b *BackgroundSession) Overview(ctx context.Context) (playback.Overview, er
 	fold := b.readOverview()
 	before := fold.Overview.AtSeq
 	if err := b.extend(ctx, fold); err != nil {
-		return playback.Overview{}, fmt.Errorf("count events: %w", logError(err))
+		return playback.Overview{}, fmt.Errorf("count events: %w", problem.OfLog(err))
 	}
 	if fold.Overview.AtSeq-before >= overviewAgain {
 		data, err := fold.Encode()

@@ -5,13 +5,14 @@ import (
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
 // noteOpened remembers whether a session could be opened, for Problems and the
 // list. It logs a failure once.
 func (m *Manager) noteOpened(id string, err error) {
-	var failed *ProblemError
+	var failed *problem.Error
 	if err != nil && !errors.As(err, &failed) {
 		return
 	}
@@ -33,7 +34,7 @@ func (m *Manager) noteOpened(id string, err error) {
 }
 
 // openFailure returns the error of the last attempt to open a session, or nil.
-func (m *Manager) openFailure(id string) *ProblemError {
+func (m *Manager) openFailure(id string) *problem.Error {
 	m.mu.Lock()
 	failed := m.broken[id]
 	m.mu.Unlock()
@@ -61,12 +62,12 @@ func (m *Manager) listed(meta journal.Metadata) list.Info {
 // Problems lists the problems of sessions, newest activity first. It opens no
 // session. A session that was not opened since the hub started is judged by its
 // metadata.
-func (m *Manager) Problems() []Problem {
+func (m *Manager) Problems() []problem.Problem {
 	open := map[string]*BackgroundSession{}
 	for _, b := range m.opened() {
 		open[b.id] = b
 	}
-	var all []Problem
+	var all []problem.Problem
 	for _, meta := range m.journal.List() {
 		if failed := m.openFailure(meta.SessionID); failed != nil {
 			all = append(all, failed.Problem)
@@ -78,10 +79,10 @@ func (m *Manager) Problems() []Problem {
 		} else if meta.Damage != nil {
 			health.Damage = *meta.Damage
 		}
-		all = append(all, problemsOf(meta.SessionID, health)...)
+		all = append(all, problem.List(meta.SessionID, health)...)
 		if b := open[meta.SessionID]; b != nil && health.Absence == "" {
 			if why := b.shown.unsaved.Load(); why != nil {
-				all = append(all, causeQueue.unsaved(meta.SessionID, "waiting prompts", *why))
+				all = append(all, problem.OfQueue(meta.SessionID, *why))
 			}
 		}
 	}

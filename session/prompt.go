@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -263,7 +264,7 @@ func (i *intake) uploaded(claims []event.Attachment) (list []event.Attachment, m
 		case errors.Is(err, journal.ErrNotFound):
 			missing = fmt.Errorf("%w: attachment %q was not uploaded to this session", state.ErrInvalid, claim.Name)
 		default:
-			missing = fmt.Errorf("attachment %q cannot be read: %w", claim.Name, logError(err))
+			missing = fmt.Errorf("attachment %q cannot be read: %w", claim.Name, problem.OfLog(err))
 		}
 	}
 	return list, missing

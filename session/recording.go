@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/recorded"
 	"github.com/abidehub/abide/session/state"
 )
@@ -98,7 +99,7 @@ func (r *recording) known(after event.Seq, payloads []event.Payload) (known int,
 	for after < r.fold.Seq {
 		batch, through, err := r.log.ReadWritten(context.Background(), after, foldBatch)
 		if err != nil {
-			return 0, fmt.Errorf("compare with the log: %w", logError(err))
+			return 0, fmt.Errorf("compare with the log: %w", problem.OfLog(err))
 		}
 		if through == after {
 			break

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -243,7 +244,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 	wasOpen, promptID := f.Open, f.PromptID
 	first, last, err := r.log.Append(ctx, r.fold.Seq+1, drafts...)
 	if err != nil {
-		return fmt.Errorf("close the open turn and calls of a crash: %w", logError(err))
+		return fmt.Errorf("close the open turn and calls of a crash: %w", problem.OfLog(err))
 	}
 	for i, n := range list {
 		at := now.UTC().Truncate(time.Microsecond) // as stored in the line

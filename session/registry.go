@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -152,12 +153,12 @@ func (m *Manager) openSession(id string, o *opening) {
 func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
 	lease, err := m.journal.Lease(m.ctx, id)
 	if err != nil {
-		return nil, nil, openError(id, err)
+		return nil, nil, problem.OfOpening(id, err)
 	}
 	b, r, err := m.readLeased(id, lease)
 	if err != nil {
 		lease.Release()
-		return nil, nil, openError(id, err)
+		return nil, nil, problem.OfOpening(id, err)
 	}
 	return b, r, nil
 }
@@ -193,7 +194,7 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
 	stored := r.fold.Seq
 	f, err := r.run(m.ctx)
 	if err != nil {
-		return openError(b.id, err)
+		return problem.OfOpening(b.id, err)
 	}
 	if r.cutNow != nil {
 		m.hub.counter.CutOff(*r.cutNow)
@@ -301,7 +302,7 @@ func (m *Manager) lose(id string) {
 // agent, copies the unsynced events to a new file, and closes the open turn and
 // calls. A prompt that was refused when the device failed may then be in the log;
 // the agent does not get it. If the device fails again, the session stays frozen
-// and the error is a *ProblemError. A session that could not be opened before is
+// and the error is a *problem.Error. A session that could not be opened before is
 // opened if possible. A session without a problem is not changed.
 func (m *Manager) Reopen(ctx context.Context, id string) error {
 	b, err := m.Session(ctx, id)

@@ -2,11 +2,11 @@ package session
 
 import (
 	"errors"
-	"syscall"
 	"time"
 
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 )
 
 // queueFile brings the changes of the queue to its file.
@@ -50,7 +50,7 @@ func (q *queueFile) write(save *queue.Save, then func(error)) {
 
 // noteResult updates the health after a write.
 func (q *queueFile) noteResult(err error) {
-	why := whyUnsaved(err)
+	why := problem.Why(err)
 	if why != "" {
 		q.probeAt = time.Now().Add(probeInterval)
 	}
@@ -63,17 +63,4 @@ func (q *queueFile) noteResult(err error) {
 	}
 	q.shown.unsaved.Store(&why)
 	q.logger.Warn("queue file could not be written", "err", err)
-}
-
-// whyUnsaved returns why a file could not be written, without its path; empty if it
-// was written.
-func whyUnsaved(err error) string {
-	if err == nil {
-		return ""
-	}
-	var no syscall.Errno
-	if errors.As(err, &no) {
-		return no.Error()
-	}
-	return "the system refuses it"
 }

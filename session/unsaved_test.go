@@ -12,14 +12,15 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
 
 // Health reports a queue whose file cannot be written. The report ends once the
 // file can be written, without any request.
 func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
-	for kind, cause := range map[session.ProblemKind]error{
-		session.ProblemBlocked: syscall.ENOSPC, session.ProblemDamaged: syscall.EIO,
+	for kind, cause := range map[problem.Kind]error{
+		problem.Blocked: syscall.ENOSPC, problem.Damaged: syscall.EIO,
 	} {
 		t.Run(cause.Error(), func(t *testing.T) {
 			for step, refused := range map[string]bool{"replaced, perhaps not for good": true, "a request": true, "an event": false} {
@@ -46,7 +47,7 @@ func TestAQueueThatCannotBeSavedIsInHealthUntilItCan(t *testing.T) {
 						awaitIdle(t, b)
 						prompt(t, b, "p")
 					}
-					var all []session.Problem
+					var all []problem.Problem
 					require.Eventually(t, func() bool { all = h.manager.Problems(); return len(all) > 0 }, patience, tick)
 					require.Len(t, all, 1)
 					require.Equal(t, kind, all[0].Kind)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 )
@@ -65,7 +65,7 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	var resolved *state.AlreadyResolved
 	var refusal *auth.Refusal
 	var tooLong *http.MaxBytesError
-	var stuck *session.ProblemError
+	var stuck *problem.Error
 	var settled *resume.AlreadySettled
 	var unconfirmed *resume.NeedsConfirmation
 	switch {
@@ -78,10 +78,10 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 		return &Problem{Code: wire.CodeConflict, Message: unconfirmed.Error(), needs: unconfirmed.Needs}, false
 	case errors.As(err, &stuck): // before the causes it wraps
 		after := retryOpening
-		if stuck.Kind == session.ProblemBlocked {
+		if stuck.Kind == problem.Blocked {
 			after = RetryLater
 		}
-		return &Problem{Code: wire.CodeUnavailable, Message: stuck.Error(), RetryAfter: after}, stuck.Kind == session.ProblemDamaged
+		return &Problem{Code: wire.CodeUnavailable, Message: stuck.Error(), RetryAfter: after}, stuck.Kind == problem.Damaged
 	case errors.As(err, &resolved):
 		return &Problem{
 			Code: wire.CodeAlreadyResolved, Message: resolved.Error(),
