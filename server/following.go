@@ -118,7 +118,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 		grant := c.grant.Load()
 		p.Actor, p.Device, p.Activity = grant.Actor(), grant.ID, state.Viewing
 	})
-	defer s.RemovePresence(c.id)
+	defer s.Watchers().Remove(c.id)
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
 	err := follow.run(ctx)
 	for errors.Is(err, errOvertaken) && ctx.Err() == nil {

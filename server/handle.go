@@ -10,6 +10,7 @@ import (
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -324,7 +325,7 @@ func (c *SessionWSClient) presence(id string, change func(*state.Presence)) {
 		return // about a session it no longer follows
 	}
 	now, typing := time.Now(), &f.presence
-	if typing.Activity == state.Typing && now.Sub(f.typedAt) >= session.TypingLasts {
+	if typing.Activity == state.Typing && now.Sub(f.typedAt) >= presence.TypingLasts {
 		typing.Activity = state.Viewing // others already see it as viewing
 	}
 	seq := typing.Seq
@@ -333,5 +334,5 @@ func (c *SessionWSClient) presence(id string, change func(*state.Presence)) {
 	if f.presence.Seq == seq { // an ack with a new seq is no report of typing
 		f.typedAt = now
 	}
-	f.session.SetPresence(c.id, f.presence)
+	f.session.Watchers().Set(c.id, f.presence)
 }

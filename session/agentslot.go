@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/slots"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -57,7 +58,7 @@ type turnEnder interface {
 type agentSlot struct {
 	// Set at construction.
 	*foldedLog
-	seat    *seat
+	slot    *slots.Slot
 	helpers *helpers
 	turn    *turnRun
 	ends    turnEnder
@@ -142,7 +143,7 @@ func (a *agentSlot) detach() {
 	}
 }
 
-// start starts the agent as soon as a seat is free.
+// start starts the agent as soon as a slot is free.
 func (a *agentSlot) start() {
 	if a.there() {
 		return
@@ -152,12 +153,12 @@ func (a *agentSlot) start() {
 		a.restartAt = time.Time{}
 		a.dirty = true
 	}
-	if !a.hub.pool.acquire(a.seat) {
+	if !a.hub.pool.Acquire(a.slot) {
 		if a.message == "" {
 			a.message = "waiting until another session's agent is free"
 			a.dirty = true
 		}
-		return // the seat's bell rings when one is free, and proceed calls start again
+		return // the slot's bell rings when one is free, and proceed calls start again
 	}
 	a.message, a.cause, a.exited = "", notStopped, nil
 	a.offers.known, a.offers.resumable = false, false
@@ -316,7 +317,7 @@ func (a *agentSlot) stop(cause stopCause) {
 			a.cause = cause
 		}
 		return
-	case a.status == AgentStarting && a.sink == nil: // it still waits for a seat
+	case a.status == AgentStarting && a.sink == nil: // it still waits for a slot
 		a.gone()
 		return
 	case !a.there():
@@ -364,7 +365,7 @@ func (a *agentSlot) gone() {
 	a.proc, a.version, a.lastWordBy, a.restSince, a.chosen = nil, "", time.Time{}, time.Time{}, nil
 	a.settings = agentSettings{}
 	a.become(AgentAbsent, "")
-	a.hub.pool.release(a.seat)
+	a.hub.pool.Release(a.slot)
 	a.dirty = true
 }
 
@@ -413,7 +414,7 @@ func (a *agentSlot) forgive() {
 	}
 }
 
-// watch performs the steps that are due: a start that waits for a seat, a restart
+// watch performs the steps that are due: a start that waits for a slot, a restart
 // after a crash, the end of the wait for an AgentExit.
 func (a *agentSlot) watch(now time.Time) {
 	if !a.lastWordBy.IsZero() && a.sink != nil {
@@ -456,29 +457,29 @@ func (a *agentSlot) giveUpOnLastWord() {
 	}
 }
 
-// rest stops an idle agent if another session needs its seat, or if it was idle for
+// rest stops an idle agent if another session needs its slot, or if it was idle for
 // too long. The second case applies only to an agent that can resume its session.
 // The first applies to all: a new agent with a summary is worse than a resumed one,
 // but better than letting another session wait.
 func (a *agentSlot) rest(now time.Time) {
 	if a.status == AgentStopping {
-		return // its seat is free in a moment, so no other session must give one up
+		return // its slot is free in a moment, so no other session must give one up
 	}
 	idle := a.up() && !a.fold.Open && len(a.fold.Permissions.Open) == 0 && !a.closing
 	if _, waiting := a.queue.NextDue(now); !idle || waiting {
 		if !a.restSince.IsZero() {
 			a.restSince = time.Time{}
-			a.hub.pool.rest(a.seat, time.Time{})
+			a.hub.pool.Rest(a.slot, time.Time{})
 		}
 		return
 	}
 	if a.restSince.IsZero() {
 		a.restSince = now
-		a.hub.pool.rest(a.seat, now)
+		a.hub.pool.Rest(a.slot, now)
 	}
 	bound := a.hub.settings().Limits.AgentIdle
 	overdue := a.offers.resumable && bound > 0 && !now.Before(a.restSince.Add(bound))
-	if overdue || a.hub.pool.shouldYield(a.seat) {
+	if overdue || a.hub.pool.ShouldYield(a.slot) {
 		a.stop(stopSleep)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/form"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
 )
@@ -73,7 +74,7 @@ func (q *questions) settle(a Answer, reply func(event.PermissionOutcome, error))
 		return fmt.Errorf("%w: content is a JSON object and answers a form", state.ErrInvalid)
 	}
 	if request.Request.Form != nil && (chosen.Kind == event.AllowOnce || chosen.Kind == event.AllowAlways) {
-		if err := checkForm(request.Request.Form, a.Content); err != nil {
+		if err := form.Check(request.Request.Form, a.Content); err != nil {
 			return err
 		}
 	}
@@ -210,7 +211,7 @@ func (q *questions) watchRequests(now time.Time) {
 	if len(open) == 0 || q.closing || q.health.broken() {
 		return
 	}
-	if q.watchers.watching() {
+	if q.watchers.Watching() {
 		q.unwatched = time.Time{}
 		return
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
-	"github.com/abidehub/abide/session/state"
 )
 
 // BackgroundSession is one session: its log, its queue, its agent. It runs whether
@@ -27,7 +27,7 @@ type BackgroundSession struct {
 	log journal.Log
 	front
 	lease    journal.Lease
-	watchers *watchers
+	watchers *presence.Watchers
 	forks    *list.Forks
 	logger   *slog.Logger
 	comments *comment.Book
@@ -106,16 +106,8 @@ func (b *BackgroundSession) Queue() []queue.Item { return b.State().Queue }
 // Comments are the review comments of the session.
 func (b *BackgroundSession) Comments() *comment.Book { return b.comments }
 
-// SetPresence sets the activity of the observer clientID. It never blocks.
-func (b *BackgroundSession) SetPresence(clientID string, p state.Presence) {
-	b.watchers.set(clientID, p)
-}
-
-// RemovePresence removes the observer clientID. It never blocks.
-func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.remove(clientID) }
-
-// Watching lists the current observers. State may be a second behind.
-func (b *BackgroundSession) Watching() []state.Observer { return b.watchers.list() }
+// Watchers are the observers of the session.
+func (b *BackgroundSession) Watchers() *presence.Watchers { return b.watchers }
 
 // Done returns a channel that is closed when the session is no longer open: it was
 // closed to make room, it is being deleted, or the hub is ending. Its log stays

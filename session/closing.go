@@ -42,8 +42,8 @@ func (e *engine) restful() bool {
 		return false // a client may wait for it
 	}
 	if e.imported {
-		return !e.watchers.any()
+		return !e.watchers.Any()
 	}
 	return !e.fold.Open && !e.fold.Recorder.Open && !waiting && len(e.fold.Permissions.Open) == 0 && !e.agent.there() &&
-		e.agent.status != AgentStarting && !e.watchers.any()
+		e.agent.status != AgentStarting && !e.watchers.Any()
 }

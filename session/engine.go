@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
+	"github.com/abidehub/abide/session/slots"
 )
 
 // How often a session polls for changes that raise no signal.
@@ -21,7 +22,7 @@ const (
 type hub struct {
 	start    StartAgent
 	settings func() *Settings
-	pool     *agentPool
+	pool     *slots.Pool
 	rules    *rule.Book
 	mayRule  func(by event.Actor, sessionID string) bool
 	reads    *list.ReadMarks
@@ -75,7 +76,7 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e.helpers.ended = e.mail.done
 	log, agent, turn, helpers, files := &e.foldedLog, &e.agent, &e.turn, &e.helpers, &e.files
 	e.files.helpers = helpers
-	e.agent = agentSlot{foldedLog: log, seat: newSeat(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent, record: e.record}
+	e.agent = agentSlot{foldedLog: log, slot: slots.New(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent, record: e.record}
 	e.questions = questions{foldedLog: log, agent: agent, turn: turn, files: files}
 	e.guard = settingsGuard{foldedLog: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
 	e.restorer = restorer{foldedLog: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
@@ -126,16 +127,16 @@ func (e *engine) run() {
 		select {
 		case job := <-e.mail.jobs:
 			e.do(job)
-		case <-e.watchers.changed.C():
+		case <-e.watchers.Changed.C():
 			e.present.stale = true
-		case <-e.agent.seat.bell.C():
+		case <-e.agent.slot.Bell.C():
 		case <-e.alarm.C:
 		}
 		e.proceed()
 		e.publish()
 		e.setAlarm()
 	}
-	e.hub.pool.release(e.agent.seat)
+	e.hub.pool.Release(e.agent.slot)
 	// This unblocks a goroutine that waits to deliver the agent's last events.
 	e.agent.detach()
 	e.finish()

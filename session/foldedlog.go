@@ -10,6 +10,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
@@ -23,7 +24,7 @@ type foldedLog struct {
 	giveBack  func() // gives the lease of the session back
 	queue     *queue.Queue
 	hub       hub
-	watchers  *watchers
+	watchers  *presence.Watchers
 	logger    *slog.Logger
 	notable   *notables
 	workspace string

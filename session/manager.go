@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
+	"github.com/abidehub/abide/session/slots"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -70,7 +71,7 @@ type Manager struct {
 	hub      hub
 	git      *gitstate.Git
 	settings atomic.Pointer[Settings]
-	pool     *agentPool
+	pool     *slots.Pool
 	changes  *list.ChangeFeed
 	reads    *list.ReadMarks
 	logger   *slog.Logger
@@ -116,7 +117,7 @@ func NewManager(o Options) (*Manager, error) {
 	m := &Manager{
 		journal: o.Store, spoolDir: o.SpoolDir,
 		git:     o.Git,
-		pool:    newAgentPool(0),
+		pool:    slots.NewPool(0),
 		changes: list.NewChangeFeed(),
 		reads:   list.OpenReadMarks(o.Store.Files(), o.Logger),
 		logger:  o.Logger,
@@ -156,9 +157,9 @@ func (m *Manager) Configure(s Settings) error {
 	s.Limits = s.Limits.withDefaults()
 	s.resolveQueues()
 	m.settings.Store(&s)
-	m.pool.setLimit(s.Limits.Agents)
+	m.pool.SetLimit(s.Limits.Agents)
 	for _, b := range m.opened() {
-		b.watchers.changed.Ring() // the engine checks its settings again
+		b.watchers.Changed.Ring() // the engine checks its settings again
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func TestUnusedSessionsMakeRoomForNewOnes(t *testing.T) {
 		busy, a := h.busy()
 		idle := h.create()
 		watched := h.create()
-		watched.SetPresence("tab", state.Presence{Activity: state.Viewing})
+		watched.Watchers().Set("tab", state.Presence{Activity: state.Viewing})
 		_, err := h.manager.Create(t.Context(), session.CreateRequest{})
 		require.ErrorIs(t, err, state.ErrBusy, "a session in use was closed")
 		time.Sleep(2 * time.Minute)
@@ -211,8 +211,8 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		b := h.create()
-		b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: 1})
-		b.SetPresence("phone", state.Presence{Actor: "ann", Activity: state.Typing})
+		b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: 1})
+		b.Watchers().Set("phone", state.Presence{Actor: "ann", Activity: state.Typing})
 		s := await(t, b, "both", func(s session.State) bool { return len(s.Observers) == 2 })
 		require.Equal(t, []state.Observer{
 			{ClientID: "phone", Presence: state.Presence{Actor: "ann", Activity: state.Typing}},
@@ -223,7 +223,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 		rings, began := 0, time.Now()
 		for n := range 1000 {
 			changed := b.StateChanged()
-			b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: event.Seq(n + 2)})
+			b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: event.Seq(n + 2)})
 			time.Sleep(10 * time.Millisecond)
 			select {
 			case <-changed:
@@ -233,7 +233,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 		}
 		require.LessOrEqual(t, rings, int(time.Since(began)/time.Second)+1)
 		require.GreaterOrEqual(t, rings, 5, "progress was never published")
-		b.RemovePresence("phone")
+		b.Watchers().Remove("phone")
 		await(t, b, "one", func(s session.State) bool { return len(s.Observers) == 1 && s.Observers[0].Seq == 1001 })
 	})
 }
@@ -304,16 +304,16 @@ func TestTypingEndsWhenItIsNotSaidAgain(t *testing.T) {
 			synctest.Wait()
 			return b.State().Observers[0].Activity
 		}
-		b.SetPresence("tab", typing)
+		b.Watchers().Set("tab", typing)
 		time.Sleep(9 * time.Second)
-		b.SetPresence("tab", typing)
+		b.Watchers().Set("tab", typing)
 		time.Sleep(9 * time.Second)
 		require.Equal(t, state.Typing, activity(), "another typing must extend it")
 		typing.Seq++ // an ack
-		b.SetPresence("tab", typing)
+		b.Watchers().Set("tab", typing)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, state.Viewing, activity(), "an ack must not extend typing")
-		b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Typing, Seq: 2})
+		b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Typing, Seq: 2})
 		require.Equal(t, state.Typing, activity())
 	})
 }

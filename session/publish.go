@@ -75,11 +75,15 @@ func (e *engine) publish() {
 		},
 		Interruption: e.interruption(),
 		Restore:      e.turn.restore.state(),
-		Observers:    e.watchers.take(),
+		Observers:    e.watchers.Take(),
 	})
 	e.present = presenceClock{publishedAt: time.Now()}
 	e.shown.bell.Ring()
 }
+
+// presenceInterval is how often progress of the observers is published. A new
+// observer, a leaving one and a change of activity are published at once.
+const presenceInterval = time.Second
 
 // presenceClock limits how often observers' progress is published.
 type presenceClock struct {
@@ -89,11 +93,11 @@ type presenceClock struct {
 
 // watch marks the state for publishing when observers changed.
 func (p *presenceClock) watch(l *foldedLog, now time.Time) {
-	if again := l.watchers.fade(now); !again.IsZero() {
+	if again := l.watchers.Fade(now); !again.IsZero() {
 		l.wake(again)
 	}
 	switch {
-	case l.watchers.isMaterial():
+	case l.watchers.IsMaterial():
 		l.dirty = true
 	case !p.stale:
 	case now.Before(p.publishedAt.Add(presenceInterval)):

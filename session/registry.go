@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 )
@@ -181,7 +182,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	m.hub.forks.Add(id, forkOf(log.Metadata())) // its metadata may have been rebuilt
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
-		id: id, log: log, lease: lease, front: newFront(), watchers: newWatchers(), forks: m.hub.forks, logger: logger,
+		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), forks: m.hub.forks, logger: logger,
 		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1),
 	}
 	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)

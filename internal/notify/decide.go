@@ -108,7 +108,7 @@ func (n *Notifier) forget(sessionID string) {
 // onScreen returns whether a screen of the device shows the session now (visible),
 // and whether it has acknowledged the note's event (shown).
 func onScreen(b *session.BackgroundSession, device string, note Note) (shown, visible bool) {
-	for _, o := range b.Watching() {
+	for _, o := range b.Watchers().List() {
 		if o.Device == device && o.Activity != state.Away {
 			visible = true
 			shown = shown || o.Seq >= note.Seq

@@ -1,4 +1,5 @@
-package session
+// Package presence knows who watches a session.
+package presence
 
 import (
 	"cmp"
@@ -10,18 +11,16 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// presenceInterval is how often progress of the observers is published. A new
-// observer, a leaving one and a change of activity are published at once.
-const presenceInterval = time.Second
-
 // TypingLasts is how long a person counts as typing after the client's last report,
 // because the client may be gone.
 const TypingLasts = 10 * time.Second
 
-// watchers are the observers of a session. Clients report often and must not wait
-// for the session's goroutine, so they write here and ring the bell.
-type watchers struct {
-	changed bell.Slot
+// Watchers are the observers of a session. Clients report often and must not wait for
+// the session's goroutine, so they write here and ring the bell. It is safe for
+// concurrent use, and no method blocks.
+type Watchers struct {
+	// Changed rings for the session's goroutine.
+	Changed bell.Slot
 
 	mu       sync.Mutex
 	present  map[string]state.Presence
@@ -29,11 +28,13 @@ type watchers struct {
 	material bool                 // an observer came, went or changed activity since the last take
 }
 
-func newWatchers() *watchers {
-	return &watchers{changed: bell.NewSlot(), present: map[string]state.Presence{}, typed: map[string]time.Time{}}
+// New returns those of a session without observers.
+func New() *Watchers {
+	return &Watchers{Changed: bell.NewSlot(), present: map[string]state.Presence{}, typed: map[string]time.Time{}}
 }
 
-func (w *watchers) set(clientID string, p state.Presence) {
+// Set sets the activity of the observer clientID.
+func (w *Watchers) Set(clientID string, p state.Presence) {
 	w.mu.Lock()
 	old, known := w.present[clientID]
 	same := known && old == p
@@ -49,11 +50,12 @@ func (w *watchers) set(clientID string, p state.Presence) {
 	w.material = w.material || !known || old != p
 	w.mu.Unlock()
 	if !same {
-		w.changed.Ring()
+		w.Changed.Ring()
 	}
 }
 
-func (w *watchers) remove(clientID string) {
+// Remove removes the observer clientID.
+func (w *Watchers) Remove(clientID string) {
 	w.mu.Lock()
 	_, known := w.present[clientID]
 	delete(w.present, clientID)
@@ -61,13 +63,13 @@ func (w *watchers) remove(clientID string) {
 	w.material = w.material || known
 	w.mu.Unlock()
 	if known {
-		w.changed.Ring()
+		w.Changed.Ring()
 	}
 }
 
-// fade turns typing into viewing after TypingLasts. It returns when to call it
+// Fade turns typing into viewing after TypingLasts. It returns when to call it
 // again; zero if no observer types.
-func (w *watchers) fade(now time.Time) (again time.Time) {
+func (w *Watchers) Fade(now time.Time) (again time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, at := range w.typed {
@@ -85,30 +87,30 @@ func (w *watchers) fade(now time.Time) (again time.Time) {
 	return again
 }
 
-// isMaterial reports whether the changes should be published at once.
-func (w *watchers) isMaterial() bool {
+// IsMaterial reports whether the changes should be published at once.
+func (w *Watchers) IsMaterial() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.material
 }
 
-// take lists the observers by client id and marks the changes as published.
-func (w *watchers) take() []state.Observer {
+// Take lists the observers by client id and marks the changes as published.
+func (w *Watchers) Take() []state.Observer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.material = false
 	return w.observers()
 }
 
-// list lists the observers by client id.
-func (w *watchers) list() []state.Observer {
+// List lists the observers by client id. A published state may be a second behind.
+func (w *Watchers) List() []state.Observer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.observers()
 }
 
 // observers lists the observers. The caller holds the lock.
-func (w *watchers) observers() []state.Observer {
+func (w *Watchers) observers() []state.Observer {
 	list := make([]state.Observer, 0, len(w.present))
 	for id, p := range w.present {
 		list = append(list, state.Observer{ClientID: id, Presence: p})
@@ -117,16 +119,16 @@ func (w *watchers) observers() []state.Observer {
 	return list
 }
 
-// any reports whether there are observers.
-func (w *watchers) any() bool {
+// Any reports whether there are observers.
+func (w *Watchers) Any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.present) > 0
 }
 
-// watching reports whether an observer who may answer has the session on a visible
+// Watching reports whether an observer who may answer has the session on a visible
 // screen.
-func (w *watchers) watching() bool {
+func (w *Watchers) Watching() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.present {

@@ -1,4 +1,5 @@
-package session
+// Package slots limits the number of running agents: a session needs a slot to run one.
+package slots
 
 import (
 	"slices"
@@ -8,45 +9,47 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 )
 
-// seat is a session's claim to run an agent.
-type seat struct {
-	// bell rings when the seat is granted, or when it should be given back.
-	bell bell.Slot
+// Slot is a session's claim to run an agent.
+type Slot struct {
+	// Bell rings when the slot is granted, or when it should be given back.
+	Bell bell.Slot
 
 	// Guarded by the pool's mu.
 	holds   bool
 	waits   bool
-	yield   bool      // the seat should be given back
+	yield   bool      // the slot should be given back
 	resting time.Time // since when the agent is idle; zero if it is not
 }
 
-func newSeat() *seat { return &seat{bell: bell.NewSlot()} }
+// New returns a slot that is not granted.
+func New() *Slot { return &Slot{Bell: bell.NewSlot()} }
 
-// agentPool limits the number of running agents. When all seats are taken, the
+// Pool limits the number of running agents. When all slots are taken, the
 // session whose agent has been idle longest is asked to stop it. Waiting sessions
-// get seats in the order of their requests.
-type agentPool struct {
+// get slots in the order of their requests.
+type Pool struct {
 	mu      sync.Mutex
 	limit   int
-	holders map[*seat]struct{}
-	waiting []*seat
+	holders map[*Slot]struct{}
+	waiting []*Slot
 }
 
-func newAgentPool(limit int) *agentPool {
-	return &agentPool{limit: limit, holders: map[*seat]struct{}{}}
+// NewPool returns a pool with limit slots; 0 means no limit.
+func NewPool(limit int) *Pool {
+	return &Pool{limit: limit, holders: map[*Slot]struct{}{}}
 }
 
-// setLimit changes the limit; 0 means none. It takes no seat away.
-func (p *agentPool) setLimit(n int) {
+// SetLimit changes the limit; 0 means none. It takes no slot away.
+func (p *Pool) SetLimit(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limit = n
 	p.grant()
 }
 
-// acquire reports whether s has a seat. If not, s is queued, and its bell rings
+// Acquire reports whether s has a slot. If not, s is queued, and its bell rings
 // when it gets one.
-func (p *agentPool) acquire(s *seat) bool {
+func (p *Pool) Acquire(s *Slot) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.holds {
@@ -60,13 +63,13 @@ func (p *agentPool) acquire(s *seat) bool {
 	return s.holds
 }
 
-// release gives the seat back, or stops waiting for one.
-func (p *agentPool) release(s *seat) {
+// Release gives the slot back, or stops waiting for one.
+func (p *Pool) Release(s *Slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.waits {
 		s.waits = false
-		p.waiting = slices.DeleteFunc(p.waiting, func(w *seat) bool { return w == s })
+		p.waiting = slices.DeleteFunc(p.waiting, func(w *Slot) bool { return w == s })
 	}
 	if s.holds {
 		s.holds, s.yield, s.resting = false, false, time.Time{}
@@ -75,8 +78,8 @@ func (p *agentPool) release(s *seat) {
 	p.grant()
 }
 
-// rest sets since when the agent of s is idle; the zero time means that it is not.
-func (p *agentPool) rest(s *seat, since time.Time) {
+// Rest sets since when the agent of s is idle; the zero time means that it is not.
+func (p *Pool) Rest(s *Slot, since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !s.holds || s.resting.Equal(since) {
@@ -89,22 +92,22 @@ func (p *agentPool) rest(s *seat, since time.Time) {
 	p.grant()
 }
 
-// shouldYield reports whether s should stop its agent.
-func (p *agentPool) shouldYield(s *seat) bool {
+// ShouldYield reports whether s should stop its agent.
+func (p *Pool) ShouldYield(s *Slot) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return s.yield
 }
 
-// grant hands out free seats, and asks for as many seats as are still needed. The
+// grant hands out free slots, and asks for as many slots as are still needed. The
 // caller holds mu.
-func (p *agentPool) grant() {
+func (p *Pool) grant() {
 	for len(p.waiting) > 0 && (p.limit <= 0 || len(p.holders) < p.limit) {
 		s := p.waiting[0]
 		p.waiting = p.waiting[1:]
 		s.waits, s.holds = false, true
 		p.holders[s] = struct{}{}
-		s.bell.Ring()
+		s.Bell.Ring()
 	}
 	asked := 0
 	for s := range p.holders {
@@ -118,12 +121,12 @@ func (p *agentPool) grant() {
 			return // the next release asks another one
 		}
 		longest.yield = true
-		longest.bell.Ring()
+		longest.Bell.Ring()
 	}
 }
 
-func (p *agentPool) longestResting() *seat {
-	var longest *seat
+func (p *Pool) longestResting() *Slot {
+	var longest *Slot
 	for s := range p.holders {
 		if s.yield || s.resting.IsZero() {
 			continue

@@ -1,4 +1,5 @@
-package session
+// Package form checks a person's answer against the form of an agent's question.
+package form
 
 import (
 	"bytes"
@@ -18,11 +19,11 @@ import (
 // formURL identifies an agent's form in the validator; it is never fetched.
 const formURL = "abide:form"
 
-// checkForm checks a filled-in form against its schema, so that the person learns
+// Check checks a filled-in form against its schema, so that the person learns
 // of a mistake while the request stays open. The error names the field. With an
 // invalid schema the agent must check the answer itself.
-func checkForm(form, content json.RawMessage) error {
-	schema, err := compileForm(form)
+func Check(form, content json.RawMessage) error {
+	schema, err := compile(form)
 	if err != nil {
 		return nil
 	}
@@ -35,12 +36,12 @@ func checkForm(form, content json.RawMessage) error {
 	}
 	var wrong *jsonschema.ValidationError
 	if err := schema.Validate(filled); errors.As(err, &wrong) {
-		return fmt.Errorf("%w: the form's answer does not fit: %s", state.ErrInvalid, formFault(wrong))
+		return fmt.Errorf("%w: the form's answer does not fit: %s", state.ErrInvalid, fault(wrong))
 	}
 	return nil
 }
 
-func compileForm(form json.RawMessage) (*jsonschema.Schema, error) {
+func compile(form json.RawMessage) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(form))
 	if err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func (nowhere) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a form refers to %q", url)
 }
 
-// formFault returns the first violation and its field.
-func formFault(wrong *jsonschema.ValidationError) string {
+// fault returns the first violation and its field.
+func fault(wrong *jsonschema.ValidationError) string {
 	for len(wrong.Causes) > 0 && len(wrong.InstanceLocation) == 0 {
 		wrong = wrong.Causes[0]
 	}
@@ -73,9 +74,9 @@ func formFault(wrong *jsonschema.ValidationError) string {
 	for len(wrong.Causes) > 0 { // such as the first one in a list
 		wrong = wrong.Causes[0]
 	}
-	fault := wrong.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	words := wrong.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 	if field == "" {
-		return fault
+		return words
 	}
-	return field + ": " + fault
+	return field + ": " + words
 }
