@@ -93,6 +93,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
+		Strict: true,
 		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

@@ -295,7 +295,7 @@ func (a *agentSlot) noNews(before event.Seq, updated time.Time) {
 // recordExit writes an agent's exit and closes its open calls and requests. A turn
 // that was not given to the agent stays open for the next one.
 func (a *agentSlot) recordExit(exit event.AgentExit, reason event.StopReason) error {
-	if a.fold.Open && !a.turn.given && !a.turn.restore.halfway() {
+	if a.fold.Open && !a.turn.given() && !a.turn.halfway() {
 		_, err := a.write(append(a.entries(exit), a.closeAll(string(reason))...)...)
 		return err
 	}
@@ -324,7 +324,7 @@ func (a *agentSlot) stop(cause stopCause) {
 		return
 	}
 	starting := a.status == AgentStarting
-	if a.fold.Open && a.turn.given {
+	if a.fold.Open && a.turn.given() {
 		a.turn.stoppedIn = a.fold.Phase()
 	}
 	a.become(AgentStopping, a.message)

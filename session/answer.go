@@ -163,7 +163,7 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 	request := state.OpenRequest{Request: p, Turn: q.fold.TurnOf(p)}
 	list := []state.Entry{{Turn: request.Turn, Payload: p}}
 	var outcomes []event.PermissionOutcome
-	if q.turn.cancelled && q.fold.Open {
+	if q.turn.cancelled() && q.fold.Open {
 		// A cancel settled all open requests before this one came.
 		o := request.Cancelled(state.TheHub(), "the turn was cancelled")
 		outcomes = append(outcomes, o)

@@ -21,13 +21,13 @@ const (
 func (s *resumer) auto() {
 	open := s.fold.Interruptions.Open
 	switch {
-	case open == nil, s.turn.autoTried, !s.resumeSettings().Auto:
+	case open == nil, s.tried == open.ID, !s.resumeSettings().Auto:
 		return
 	case open.Reason == event.CutPaused, s.fold.Interruptions.Resumes >= autoResumes, s.agent.status == AgentFailed:
 		return
 	}
-	s.turn.autoTried = true
 	id := open.ID
+	s.tried = id
 	s.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), autoBound)
 		defer cancel()

@@ -12,6 +12,7 @@
 // the log and folds it. The agentSlot starts and stops the agent. settingsGuard and
 // restorer check and prepare a restarted agent before its next turn. turns begins
 // and ends turns, questions settles the agent's requests, intake takes prompts,
-// resumer settles interruptions, and agentOutput records the agent's output. A part
+// resumer settles interruptions, and agentOutput records the agent's output. They share
+// the turnRun: the phase of the open turn, with a table of the phases that may follow. A part
 // calls those before it in newEngine. The parts that end a turn call turnEnder.
 package session

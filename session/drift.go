@@ -68,7 +68,7 @@ type settingsGuard struct {
 // watch puts the recorded settings back, one at a time, once the agent is ready.
 func (g *settingsGuard) watch() {
 	p := &g.agent.settings
-	if !g.agent.up() || p.asking || p.over || g.fold.Open && g.turn.given {
+	if !g.agent.up() || p.asking || p.over || g.fold.Open && g.turn.given() {
 		return
 	}
 	before := g.fold.Before

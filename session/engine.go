@@ -37,6 +37,7 @@ type hub struct {
 	// lost reports that another hub has the session, whose engine is closing.
 	lost   func(id string)
 	logger *slog.Logger
+	strict bool // a bug panics
 }
 
 // engine is the goroutine that owns a session. Jobs from the mailbox, alarms and
@@ -76,6 +77,7 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e.helpers.ended = e.mail.done
 	log, agent, turn, helpers, files := &e.foldedLog, &e.agent, &e.turn, &e.helpers, &e.files
 	e.files.helpers = helpers
+	e.turn.bug = e.bug
 	e.agent = agentSlot{foldedLog: log, slot: slots.New(), helpers: helpers, turn: turn, ends: &e.turns, status: AgentAbsent, record: e.record}
 	e.questions = questions{foldedLog: log, agent: agent, turn: turn, files: files}
 	e.guard = settingsGuard{foldedLog: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
@@ -93,6 +95,14 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e.folds = foldCache{foldedLog: log, files: files, kept: folded}
 	e.queueFile = queueFile{foldedLog: log, files: files, shown: e.shown}
 	return e
+}
+
+// bug reports a step that the engine must not take. The hub's other sessions go on.
+func (e *engine) bug(step string) {
+	if e.hub.strict {
+		panic(step)
+	}
+	e.logger.Error("a bug in abide: report it", "step", step)
 }
 
 // record takes an agent's output from its goroutine.
@@ -197,6 +207,9 @@ const maxPasses = 10
 // it.
 func (e *engine) pass(now time.Time) {
 	e.probeLog(now)
+	if !e.fold.Open && e.turn.phase != noTurn {
+		e.turn.over() // a repair of the log has ended it
+	}
 	e.queueFile.keep(now)
 	if e.fold.Recorder.Open || e.imported {
 		e.passRecorded(now)

@@ -66,6 +66,7 @@ func (h *hub) open(options ...hubOption) {
 		Agents:           []session.AgentInfo{{Name: "fake"}},
 		DefaultWorkspace: h.workspace,
 		StartAgent:       h.agents.start,
+		Strict:           true,
 		Queue:            session.QueueSettings{MaxSize: 1000, ContinueInterrupted: true},
 	}
 	// With a wrapped FS the store does not watch the directory for other processes.
@@ -348,7 +349,7 @@ func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 	st := h.device.Open()
 	t.Cleanup(func() { require.NoError(t, st.Close()) })
 	return session.NewManager(session.Options{
-		Store: st, StartAgent: h.agents.start, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: h.workspace,
+		Store: st, StartAgent: h.agents.start, Strict: true, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: h.workspace,
 	})
 }
 

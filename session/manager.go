@@ -61,6 +61,9 @@ type Options struct {
 	SweepEvery time.Duration
 	// SearchPatience is how long a search waits for a slot; 0 is 10 seconds.
 	SearchPatience time.Duration
+	// Strict panics for a bug in the order of steps, in tests. Otherwise it is logged,
+	// because a panic would end all sessions.
+	Strict bool
 }
 
 // Manager manages the sessions: it lists them, opens them, and decides which may
@@ -132,7 +135,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, counter: resume.NewCounter(),
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
-		touched: m.changes.Touch, lost: m.lose, logger: o.Logger,
+		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
 	}
 	err = m.Configure(Settings{

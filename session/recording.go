@@ -129,14 +129,15 @@ func (r *recording) follow(first event.Seq, list []state.Entry) {
 		switch p := n.Payload.(type) {
 		case event.UserPrompt:
 			now := time.Now()
-			*r.turn = turnRun{prompt: p, since: now, given: true}
+			r.turn.begin(p, now)
+			r.turn.become(turnGiven)
 			r.queue.Enter(queue.Entry{
 				PromptID: p.PromptID, Hash: queue.Hash(string(p.Text), toQueue(p.Attachments)),
 				Outcome: queue.Received, Seq: int64(first) + int64(i), At: now,
 			})
 			r.dirty = true
 		case event.TurnEnd:
-			*r.turn = turnRun{}
+			r.turn.over()
 			r.list.flush, r.dirty = true, true
 		}
 	}
@@ -146,7 +147,7 @@ func (r *recording) close(end event.SessionEnd, reason event.StopReason) error {
 	if _, err := r.write(r.fold.Closed(end, reason)...); err != nil {
 		return fmt.Errorf("end recording: %w", r.stuck(err))
 	}
-	*r.turn = turnRun{}
+	r.turn.over()
 	r.queue.Advance(int64(r.fold.Seq))
 	r.list.flush = true
 	return nil

@@ -70,9 +70,6 @@ type restore struct {
 	counted int64
 }
 
-// halfway reports whether the agent may know only a part of the session.
-func (r *restore) halfway() bool { return r.step == restoreReading || r.step == restoreTelling }
-
 // state returns the restore for State; nil if none is running.
 func (r *restore) state() *Restore {
 	if r.step != restoreTelling {
@@ -121,6 +118,7 @@ func (s *restorer) restored(now time.Time) bool {
 
 // read reads the log in a helper goroutine.
 func (s *restorer) read() {
+	s.turn.become(turnRestoring)
 	s.turn.restore.step = restoreReading
 	promptID, proc, to, limit := s.fold.PromptID, s.agent.proc, s.fold.PromptSeq-1, s.resumeSettings().segmentTokens()
 	s.helpers.run(func() {
@@ -251,6 +249,7 @@ func (s *restorer) finish() bool {
 	if _, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
 		return false
 	}
+	s.turn.become(turnWaiting)
 	r.step, r.segments, s.dirty = restoreTold, resume.Segments{}, true
 	return true
 }

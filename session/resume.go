@@ -60,6 +60,7 @@ type resumer struct {
 	// again resumes the interruption with this id if there is nothing to confirm.
 	// It must not be called in the engine's goroutine.
 	again func(ctx context.Context, interruptionID string) error
+	tried string // the interruption that the hub has tried to resume by itself
 }
 
 // resumeFacts are the facts of an offer, and how to inspect the workspace.

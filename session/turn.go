@@ -21,15 +21,12 @@ const deafAfter = 20 * time.Second
 
 // turnRun is the part of the open turn that is not in the log. The engine owns it.
 type turnRun struct {
-	prompt    event.UserPrompt
-	since     time.Time // when it began, was given to the agent, or was cancelled
-	given     bool
-	cancelled bool // a person asked to end it
+	turnProgress
+	prompt event.UserPrompt
+	since  time.Time // when it began, was given to the agent, or was cancelled
 	// stoppedBy is the actor of the cancel or of the force reset.
-	stoppedBy  event.Actor
-	offerReset bool
-	// endAs is set while the turn is over and only its end event could not be
-	// written yet.
+	stoppedBy event.Actor
+	// endAs and failure are the end event that is to be written, in turnEnding.
 	endAs   event.StopReason
 	failure *event.Failure
 	// cut is the reason for interrupting the turn; empty if there is none, or if a
@@ -41,9 +38,19 @@ type turnRun struct {
 	settingsRun
 	// restore is the restore that precedes the prompt.
 	restore restore
-	// autoTried means that the hub has tried to resume the last turn automatically.
-	autoTried bool
-	seen      workspaceWatch
+	seen    workspaceWatch
+}
+
+// begin starts a turn whose prompt is in the log.
+func (t *turnRun) begin(p event.UserPrompt, now time.Time) {
+	t.become(turnWaiting)
+	*t = turnRun{turnProgress: t.turnProgress, prompt: p, since: now}
+}
+
+// over forgets a turn whose end is in the log.
+func (t *turnRun) over() {
+	t.become(noTurn)
+	*t = turnRun{turnProgress: t.turnProgress}
 }
 
 // turns begins the session's turns, gives them to the agent and ends them. A prompt
@@ -64,9 +71,9 @@ func (t *turns) state() Turn {
 	if t.fold.Open {
 		now = Turn{State: TurnPrompting, Number: t.fold.Turn, PromptID: t.fold.PromptID, Since: t.turn.since}
 		switch {
-		case t.turn.cancelled:
-			now.State, now.ForceReset = TurnCancelling, t.turn.offerReset
-		case !t.turn.given:
+		case t.turn.cancelled():
+			now.State, now.ForceReset = TurnCancelling, t.turn.reached() == turnOverdue
+		case !t.turn.given():
 			now.State = TurnStarting
 		}
 	}
@@ -94,7 +101,7 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 	if err != nil {
 		return 0, err
 	}
-	*t.turn = turnRun{prompt: p, since: now}
+	t.turn.begin(p, now)
 	t.queue.Enter(queue.Entry{
 		PromptID: p.PromptID, Hash: hash, Outcome: queue.Received, Seq: int64(seq), At: now,
 	})
@@ -104,27 +111,31 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 
 // watch performs the due steps for the open turn.
 func (t *turns) watch(now time.Time) {
-	if t.turn.endAs != "" {
+	switch {
+	case t.turn.phase == turnEnding:
 		t.endOrLater(nil, t.turn.endAs, t.turn.failure)
-		return
-	}
-	if !t.turn.given {
-		switch t.agent.status {
-		case AgentReady:
-			if t.guard.admits() && t.restorer.restored(now) {
-				t.give(now)
-			}
-		case AgentStopping: // its end is on its way
-		case AgentFailed:
-			t.endOrLater(nil, event.StopAgentExit, &event.Failure{Code: "agent_start", Message: t.agent.message})
-		default:
-			t.agent.start()
+	case !t.turn.given():
+		t.prepare(now)
+	default:
+		t.workspaces.watch(now)
+		if t.turn.cancelled() {
+			t.watchCancelled(now)
 		}
-		return
 	}
-	t.workspaces.watch(now)
-	if t.turn.cancelled {
-		t.watchCancelled(now)
+}
+
+// prepare brings the turn to an agent that is ready for it.
+func (t *turns) prepare(now time.Time) {
+	switch t.agent.status {
+	case AgentReady:
+		if t.guard.admits() && t.restorer.restored(now) {
+			t.give(now)
+		}
+	case AgentStopping: // its end is on its way
+	case AgentFailed:
+		t.endOrLater(nil, event.StopAgentExit, &event.Failure{Code: "agent_start", Message: t.agent.message})
+	default:
+		t.agent.start()
 	}
 }
 
@@ -133,8 +144,9 @@ func (t *turns) watch(now time.Time) {
 func (t *turns) watchCancelled(now time.Time) {
 	if at := t.turn.since.Add(resetAfter); now.Before(at) {
 		t.wake(at)
-	} else if !t.turn.offerReset {
-		t.turn.offerReset, t.dirty = true, true
+	} else if t.turn.phase == turnCancelled {
+		t.turn.become(turnOverdue)
+		t.dirty = true
 	}
 	quiet := t.turn.since
 	if t.agent.heard.After(quiet) {
@@ -156,7 +168,8 @@ func (t *turns) give(now time.Time) {
 	if _, err := t.write(append(start, t.toldResumed()...)...); err != nil {
 		return // the log is blocked or frozen; proceed tries again
 	}
-	t.turn.given, t.turn.since, t.dirty = true, now, true
+	t.turn.become(turnGiven)
+	t.turn.since, t.dirty = now, true
 	t.turn.seen.due = true
 	if err := t.agent.proc.Prompt(t.turn.prompt); err != nil {
 		t.logger.Warn("agent did not take the prompt", "prompt", t.fold.PromptID, "err", err)
@@ -238,7 +251,7 @@ func (t *turns) takeNext(now time.Time) {
 // recordEnd records the end of the turn reported by the agent. A second end of a
 // turn, or one of another turn, is ignored: every turn has exactly one end.
 func (t *turns) recordEnd(p event.TurnEnd) error {
-	if !t.fold.Open || p.PromptID != t.fold.PromptID || !t.turn.given || t.turn.endAs != "" {
+	if !t.fold.Open || p.PromptID != t.fold.PromptID || !t.turn.given() || t.turn.phase == turnEnding {
 		t.logger.Warn("agent ended a turn that is not open", "prompt", p.PromptID, "stop_reason", p.StopReason)
 		return nil
 	}
@@ -267,7 +280,7 @@ func (t *turns) recordEnd(p event.TurnEnd) error {
 // including those that a person asked for.
 func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
 	switch {
-	case t.turn.cancelled:
+	case t.turn.cancelled():
 		return ""
 	case t.agent.cause == stopClose && (p.StopReason == event.StopCancelled || lostQuestion):
 		return event.CutHubStop
@@ -282,7 +295,7 @@ func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason 
 // the agent got it. Without an open turn it writes only the other events.
 func (t *turns) end(before []state.Entry, reason event.StopReason, failure *event.Failure) error {
 	list := before
-	if reason != event.StopCancelled || t.turn.given {
+	if reason != event.StopCancelled || t.turn.given() {
 		list = append(list, t.closeAll(string(reason))...)
 	}
 	if !t.fold.Open {
@@ -292,7 +305,7 @@ func (t *turns) end(before []state.Entry, reason event.StopReason, failure *even
 		_, err := t.write(list...)
 		return err
 	}
-	if t.turn.cut != "" && !t.turn.cancelled {
+	if t.turn.cut != "" && !t.turn.cancelled() {
 		list = append(list, state.Entry{Turn: t.fold.Turn, Payload: t.cutOff(t.turn.cut)})
 	}
 	end := event.TurnEnd{PromptID: t.fold.PromptID, StopReason: reason, Error: failure}
@@ -311,6 +324,7 @@ func (t *turns) end(before []state.Entry, reason event.StopReason, failure *even
 // endOrLater is end for an end that is reported once: a failed write is retried.
 func (t *turns) endOrLater(before []state.Entry, reason event.StopReason, failure *event.Failure) {
 	if err := t.end(before, reason, failure); err != nil && t.fold.Open {
+		t.turn.become(turnEnding)
 		t.turn.endAs, t.turn.failure = reason, failure
 		t.wake(time.Now().Add(probeInterval))
 	}
@@ -348,10 +362,10 @@ func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	} else {
 		t.queue.Advance(int64(seq))
 	}
-	if t.turn.restore.halfway() && t.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
+	if t.turn.halfway() && t.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
 		t.agent.stop(stopReset) // it knows only a part of the session and may still be reading
 	}
-	*t.turn = turnRun{}
+	t.turn.over()
 	t.agent.idleSince = now
 	t.list.flush = true
 	t.dirty = true
@@ -370,12 +384,12 @@ func (t *turns) cancel(actor event.Actor) error {
 	if t.fold.Recorder.Open || t.imported {
 		return t.refusal()
 	}
-	if !t.fold.Open || t.turn.cancelled || t.turn.endAs != "" {
+	if !t.fold.Open || t.turn.cancelled() || t.turn.phase == turnEnding {
 		return nil
 	}
-	if !t.turn.given {
+	if !t.turn.given() {
 		t.turn.stoppedBy = actor
-		if t.turn.restore.halfway() {
+		if t.turn.halfway() {
 			return t.stuck(t.restorer.cancel())
 		}
 		return t.stuck(t.end(nil, event.StopCancelled, nil))
@@ -392,7 +406,8 @@ func (t *turns) cancel(actor event.Actor) error {
 			return t.stuck(err)
 		}
 	}
-	t.turn.cancelled, t.turn.stoppedBy, t.turn.since, t.dirty = true, actor, time.Now(), true
+	t.turn.become(turnCancelled)
+	t.turn.stoppedBy, t.turn.since, t.dirty = actor, time.Now(), true
 	t.logger.Info("turn is cancelled", "prompt", t.fold.PromptID, "actor", actor.Name)
 	if err := t.agent.proc.Cancel(); err != nil {
 		t.logger.Warn("agent did not take the cancel", "err", err)

@@ -77,7 +77,7 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) erro
 		e.logger.Info("agent is restarted", "actor", actor.Name)
 		e.agent.forgive()
 		e.agent.wanted = true
-		if e.fold.Open && e.turn.given {
+		if e.fold.Open && e.turn.given() {
 			e.turn.cut = event.CutAgentRestart
 			return e.turns.reset(actor)
 		}
