@@ -5,6 +5,7 @@ import (
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/settings"
 )
 
 // maxObservers limits the observers in a state. With a thousand observers, each
@@ -53,7 +54,7 @@ func promptFrame(requestID, sessionID, promptID string, r session.PromptResult) 
 }
 
 // queueSize returns the limit of waiting prompts in a session.
-func queueSize(s *session.Settings) int {
+func queueSize(s *settings.Hub) int {
 	if s.Queue.MaxSize > 0 {
 		return s.Queue.MaxSize
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 )
 
 func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
@@ -63,9 +64,9 @@ func TestAViewerMayOnlyLook(t *testing.T) {
 
 func TestAViewerDoesNotKeepARequestFromBeingDeniedUnattended(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	require.NoError(t, h.manager.Configure(session.Settings{
-		Agents: h.manager.Agents(), Workspaces: h.manager.Settings().Workspaces, DefaultWorkspace: h.manager.Settings().DefaultWorkspace,
-		Permissions: session.PermissionSettings{DenyUnattended: true},
+	require.NoError(t, h.manager.Configure(settings.Hub{
+		Agents: h.manager.Settings().Agents, Workspaces: h.manager.Settings().Workspaces, DefaultWorkspace: h.manager.Settings().DefaultWorkspace,
+		Permissions: settings.Permissions{DenyUnattended: true},
 	}))
 	s := h.session()
 	viewer := h.dialAs("/api/sessions/"+s.ID()+"/ws", bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})))

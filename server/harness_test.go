@@ -28,6 +28,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -56,10 +57,10 @@ type hubOptions struct {
 	dir      string
 	timing   server.Timing
 	limits   server.Limits
-	sessions session.Limits
+	sessions settings.Limits
 	sweep    time.Duration // interval of removing old uploads; zero is the default
 	start    session.StartAgent
-	queue    session.QueueSettings
+	queue    settings.Queue
 	fs       store.FS
 	tail     int           // bytes of each log kept in memory; zero is the default
 	file     int64         // bytes at which a log gets a new file; zero is the default
@@ -94,7 +95,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
 		Strict: true,
-		Agents: []session.AgentInfo{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
+		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 )
 
 // S9: a file counts as its size plus 4 KiB, so these limits allow two files of 6
@@ -37,7 +38,7 @@ func (h *hub) uploadAs(token string, s *session.BackgroundSession, content io.Re
 
 func TestASessionKeepsSoMuchOfAttachmentsWhoeverUploadsThem(t *testing.T) {
 	dir := t.TempDir()
-	o := hubOptions{dir: dir, sessions: session.Limits{SessionAttachmentBytes: twoUploads}}
+	o := hubOptions{dir: dir, sessions: settings.Limits{SessionAttachmentBytes: twoUploads}}
 	h := startHub(t, o)
 	s, other := h.session(), h.session()
 	helper := h.mint(auth.TokenRequest{Name: "helper", Scope: auth.Collaborator, SessionID: s.ID()})
@@ -61,7 +62,7 @@ func TestACredentialUploadsSoMuchADay(t *testing.T) {
 	clock := &atomic.Int64{}
 	clock.Store(time.Date(2026, 2, 21, 23, 0, 0, 0, time.UTC).UnixNano())
 	h := startHub(t, hubOptions{
-		now: func() time.Time { return time.Unix(0, clock.Load()) }, sessions: session.Limits{DailyAttachmentBytes: twoUploads},
+		now: func() time.Time { return time.Unix(0, clock.Load()) }, sessions: settings.Limits{DailyAttachmentBytes: twoUploads},
 	})
 	s, other := h.session(), h.session()
 	helper := h.mint(auth.TokenRequest{Name: "helper", Scope: auth.Collaborator, SessionID: s.ID()})
@@ -151,7 +152,7 @@ func TestAFileThatAPromptInFlightNamesIsNeverRemoved(t *testing.T) {
 	clock := &atomic.Int64{}
 	clock.Store(time.Now().UnixNano())
 	h := startHub(t, hubOptions{
-		now: func() time.Time { return time.Unix(0, clock.Load()) }, sweep: time.Millisecond, queue: session.QueueSettings{MaxSize: 100},
+		now: func() time.Time { return time.Unix(0, clock.Load()) }, sweep: time.Millisecond, queue: settings.Queue{MaxSize: 100},
 	})
 	s := h.session()
 	var named []event.Attachment

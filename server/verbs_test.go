@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -125,7 +126,7 @@ func TestAnAnswerToNothingThatIsOpenIsRefused(t *testing.T) {
 }
 
 func TestTheQueueOverTheSocketAndOverHTTP(t *testing.T) {
-	h := startHub(t, hubOptions{queue: session.QueueSettings{MaxSize: 3}})
+	h := startHub(t, hubOptions{queue: settings.Queue{MaxSize: 3}})
 	s := h.session()
 	path := "/api/sessions/" + s.ID() + "/queue"
 	p := h.dial("/api/sessions/" + s.ID() + "/ws")
@@ -294,7 +295,7 @@ func TestASessionIsEndedOverHTTP(t *testing.T) {
 
 func TestACollaboratorLeavesPlacesOfTheQueueForTheOwner(t *testing.T) {
 	for size, guests := range map[int]int{1: 0, 2: 1, 5: 4, 10: 8} {
-		h := startHub(t, hubOptions{queue: session.QueueSettings{MaxSize: size}})
+		h := startHub(t, hubOptions{queue: settings.Queue{MaxSize: size}})
 		s := h.session()
 		send := func(token, id string) int {
 			header := bearer(token)

@@ -7,6 +7,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/settings"
 )
 
 // OpenBlob opens a value that was too large for the log, or an attachment, by the
@@ -35,14 +36,4 @@ func (b *BackgroundSession) Attached(sha256 string) bool {
 }
 
 // Settings returns the current settings. They are shared and must not be changed.
-func (m *Manager) Settings() *Settings { return m.settings.Load() }
-
-// Roots are the directories in or under which sessions may run.
-func (m *Manager) Roots() []string { return m.settings.Load().roots() }
-
-// InRoots reports whether sessions may run in a directory, with its links resolved
-// now.
-func (m *Manager) InRoots(dir string) bool {
-	real, err := realDir(dir)
-	return err == nil && m.settings.Load().allows(real)
-}
+func (m *Manager) Settings() *settings.Hub { return m.settings.Load() }

@@ -201,7 +201,7 @@ func (q *questions) policy() event.Policy {
 	if p := q.fold.Policy; p != nil && !p.Configured {
 		return *p
 	}
-	return q.hub.settings().Permissions.policy()
+	return q.hub.settings().Permissions.Policy()
 }
 
 // watchRequests applies the policy for unwatched sessions. The policy never allows

@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -90,7 +91,7 @@ type uploadQuota struct {
 	b          *BackgroundSession
 	days       *uploadDays
 	credential string
-	limits     Limits
+	limits     settings.Limits
 	taken      int64
 }
 

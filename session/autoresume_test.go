@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -19,7 +20,7 @@ import (
 // resumesItself turns automatic resume on.
 func resumesItself(o *session.Options, to *store.Options) {
 	clean(o, to)
-	o.Agents = []session.AgentInfo{{Name: "fake", Resume: session.ResumeSettings{Auto: true}, Delegating: []string{"Task"}}}
+	o.Agents = []settings.Agent{{Name: "fake", Resume: settings.Resume{Auto: true}, Delegating: []string{"Task"}}}
 }
 
 func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {

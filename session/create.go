@@ -13,7 +13,9 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/worktree"
 )
 
 // CreateRequest asks for a new session.
@@ -44,7 +46,7 @@ type CreateRequest struct {
 	forkOf   *event.Forked // nil if it is no fork
 	// worktree is created first, from Workspace's repository. The session works in
 	// it.
-	worktree *worktree
+	worktree *worktree.Request
 }
 
 // creationKey separates the keys of different clients.
@@ -60,7 +62,7 @@ func (r CreateRequest) hash() string {
 		asked = append(asked, fmt.Sprintf("fork of %s %d", f.SessionID, f.Seq))
 	}
 	if r.worktree != nil {
-		asked = append(asked, "in worktree "+r.worktree.folder)
+		asked = append(asked, "in worktree "+r.worktree.Folder)
 	}
 	if r.Policy != nil {
 		asked = append(asked, fmt.Sprintf("with policy %s %d", r.Policy.Unattended, r.Policy.WaitLimitMS))
@@ -169,44 +171,44 @@ func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal
 }
 
 func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
-	settings := m.settings.Load()
+	current := m.settings.Load()
 	hash := ""
 	if r.Key != "" {
 		hash = r.hash()
 	}
 	if r.Agent == "" {
-		r.Agent = settings.Agents[0].Name
+		r.Agent = current.Agents[0].Name
 	}
-	if !r.recorded && !settings.hasAgent(r.Agent) {
+	if !r.recorded && !current.Configured(r.Agent) {
 		return nil, fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
 	}
 	name, err := state.GivenName(r.Name)
 	if err != nil {
 		return nil, err
 	}
-	resolve := settings.resolveWorkspace
+	resolve := current.Resolve
 	if r.recorded {
-		resolve = settings.recordedWorkspace
+		resolve = current.Recorded
 	}
 	workspace, err := resolve(r.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.makeRoom(ctx, settings.Limits.Sessions); err != nil {
+	if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
 		return nil, err
 	}
 	undo := func() {}
 	if r.worktree != nil {
-		if workspace, undo, err = m.addWorktree(ctx, settings, workspace, *r.worktree); err != nil {
+		if workspace, undo, err = m.worktrees.Add(ctx, current, workspace, *r.worktree); err != nil {
 			return nil, err
 		}
 	}
 	policy := r.Policy
 	if policy == nil && !r.recorded { // the hub decides nothing in a recording
-		now := settings.Permissions.policy()
+		now := current.Permissions.Policy()
 		policy = &now
 	}
-	begin, err := r.begin(settings.agent(r.Agent))
+	begin, err := r.begin(current.Agent(r.Agent))
 	if err != nil {
 		undo()
 		return nil, err
@@ -217,7 +219,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		ForkedFrom:  r.forkOf,
 		Agent:       r.Agent,
 		Workspace:   workspace,
-		ProjectRoot: projectRoot(workspace),
+		ProjectRoot: settings.ProjectRoot(workspace),
 		Git:         gitHead(workspace),
 		CreatedBy:   r.Actor.Name,
 		CreatedByID: r.Actor.ID,
@@ -243,13 +245,13 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 
 // begin returns the settings that the session begins with: those that were asked for,
 // else the agent's configured ones.
-func (r CreateRequest) begin(agent AgentInfo) (event.AgentSettings, error) {
+func (r CreateRequest) begin(agent settings.Agent) (event.AgentSettings, error) {
 	begin := event.AgentSettings{}
 	if !r.recorded {
 		asked := agent.Begin
 		asked.Mode, asked.Model = cmp.Or(r.Mode, asked.Mode), cmp.Or(r.Model, asked.Model)
 		var err error
-		if begin, err = asked.settings(); err != nil {
+		if begin, err = asked.Settings(); err != nil {
 			return begin, err
 		}
 	}
@@ -284,13 +286,4 @@ func (m *Manager) nameCreated(ctx context.Context, b *BackgroundSession, name st
 		m.logger.Warn("name of a new session is not on the device yet", "session", b.id, "err", err)
 	}
 	return nil
-}
-
-func (s *Settings) hasAgent(name string) bool {
-	for _, a := range s.Agents {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -40,7 +41,7 @@ func withDemoAgent(t *testing.T) hubOption {
 	require.NoError(t, err)
 	state := t.TempDir()
 	return func(o *session.Options, _ *store.Options) {
-		o.Agents = []session.AgentInfo{{Name: "demo"}}
+		o.Agents = []settings.Agent{{Name: "demo"}}
 		o.StartAgent = func(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 			a, err := acp.Start(ctx, acp.Config{
 				Name: spec.Agent, Command: []string{self}, Env: map[string]string{demoRole: state},

@@ -9,6 +9,7 @@ import (
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
 )
 
@@ -21,7 +22,7 @@ const (
 // hub is the part of the manager that an engine uses.
 type hub struct {
 	start    StartAgent
-	settings func() *Settings
+	settings func() *settings.Hub
 	pool     *slots.Pool
 	rules    *rule.Book
 	mayRule  func(by event.Actor, sessionID string) bool

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -198,12 +199,12 @@ func (l *foldedLog) refusal() error {
 	return nil
 }
 
-func (l *foldedLog) queueSettings() QueueSettings {
-	return l.hub.settings().queue(l.workspace)
+func (l *foldedLog) queueSettings() settings.Queue {
+	return l.hub.settings().QueueFor(l.workspace)
 }
 
-func (l *foldedLog) resumeSettings() ResumeSettings {
-	return l.hub.settings().agent(l.agentName).Resume
+func (l *foldedLog) resumeSettings() settings.Resume {
+	return l.hub.settings().Agent(l.agentName).Resume
 }
 
 // recordedAbroad reports whether the session was recorded in a directory where the
@@ -212,7 +213,7 @@ func (l *foldedLog) recordedAbroad() bool {
 	if l.fold.Recorder.ID == "" {
 		return false
 	}
-	_, err := l.hub.settings().resolveWorkspace(l.workspace)
+	_, err := l.hub.settings().Resolve(l.workspace)
 	return err != nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
+	"github.com/abidehub/abide/session/worktree"
 )
 
 // forkTail limits the end of the agent's last message in the summary for a fork, in
@@ -62,7 +63,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 		if r.Workspace != "" {
 			return nil, fmt.Errorf("%w: name a workspace or a worktree, not both", state.ErrInvalid)
 		}
-		create.worktree = &worktree{folder: r.Worktree, commit: read.commit}
+		create.worktree = &worktree.Request{Folder: r.Worktree, Commit: read.commit}
 	}
 	made, err := m.createOnce(ctx, create)
 	if err != nil {

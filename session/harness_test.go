@@ -18,6 +18,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/journal/memory"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -63,11 +64,11 @@ func (h *hub) begin(options ...hubOption) *hub {
 func (h *hub) open(options ...hubOption) {
 	h.t.Helper()
 	so := session.Options{
-		Agents:           []session.AgentInfo{{Name: "fake"}},
+		Agents:           []settings.Agent{{Name: "fake"}},
 		DefaultWorkspace: h.workspace,
 		StartAgent:       h.agents.start,
 		Strict:           true,
-		Queue:            session.QueueSettings{MaxSize: 1000, ContinueInterrupted: true},
+		Queue:            settings.Queue{MaxSize: 1000, ContinueInterrupted: true},
 	}
 	// With a wrapped FS the store does not watch the directory for other processes.
 	// A watcher would stop the time of a synctest bubble.
@@ -349,7 +350,7 @@ func openManager(t *testing.T, h *hub) (*session.Manager, error) {
 	st := h.device.Open()
 	t.Cleanup(func() { require.NoError(t, st.Close()) })
 	return session.NewManager(session.Options{
-		Store: st, StartAgent: h.agents.start, Strict: true, Agents: []session.AgentInfo{{Name: "fake"}}, DefaultWorkspace: h.workspace,
+		Store: st, StartAgent: h.agents.start, Strict: true, Agents: []settings.Agent{{Name: "fake"}}, DefaultWorkspace: h.workspace,
 	})
 }
 

@@ -17,8 +17,10 @@ import (
 	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/worktree"
 )
 
 // Options configure a Manager. Store, StartAgent and one agent are required.
@@ -29,19 +31,19 @@ type Options struct {
 	SpoolDir   string
 	StartAgent StartAgent
 	// Agents are the configured agents; the first is the default.
-	Agents []AgentInfo
+	Agents []settings.Agent
 	// Workspaces are the directories in or under which sessions may run. Empty
 	// allows DefaultWorkspace only.
 	Workspaces       []string
 	DefaultWorkspace string
 	// Own are the hub's own files and directories. No session is made there.
 	Own   []string
-	Queue QueueSettings
+	Queue settings.Queue
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
-	WorkspaceQueues map[string]QueueSettings
-	Permissions     PermissionSettings
-	Limits          Limits
+	WorkspaceQueues map[string]settings.Queue
+	Permissions     settings.Permissions
+	Limits          settings.Limits
 	// MayRule reports whether the recorded person may still make rules for a
 	// session, or for all sessions if the id is empty. It must not block. Nil
 	// always allows.
@@ -69,15 +71,15 @@ type Options struct {
 // Manager manages the sessions: it lists them, opens them, and decides which may
 // run an agent. It is safe for concurrent use.
 type Manager struct {
-	journal  journal.Store
-	spoolDir string
-	hub      hub
-	git      *gitstate.Git
-	settings atomic.Pointer[Settings]
-	pool     *slots.Pool
-	changes  *list.ChangeFeed
-	reads    *list.ReadMarks
-	logger   *slog.Logger
+	journal   journal.Store
+	spoolDir  string
+	hub       hub
+	worktrees worktree.Maker
+	settings  atomic.Pointer[settings.Hub]
+	pool      *slots.Pool
+	changes   *list.ChangeFeed
+	reads     *list.ReadMarks
+	logger    *slog.Logger
 
 	ctx     context.Context // ends when the manager is closed
 	cancel  context.CancelFunc
@@ -119,15 +121,15 @@ func NewManager(o Options) (*Manager, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Manager{
 		journal: o.Store, spoolDir: o.SpoolDir,
-		git:     o.Git,
-		pool:    slots.NewPool(0),
-		changes: list.NewChangeFeed(),
-		reads:   list.OpenReadMarks(o.Store.Files(), o.Logger),
-		logger:  o.Logger,
-		ctx:     ctx,
-		cancel:  cancel,
-		open:    map[string]*opening{},
-		broken:  map[string]*problem.Error{},
+		worktrees: worktree.Maker{Git: o.Git, Logger: o.Logger},
+		pool:      slots.NewPool(0),
+		changes:   list.NewChangeFeed(),
+		reads:     list.OpenReadMarks(o.Store.Files(), o.Logger),
+		logger:    o.Logger,
+		ctx:       ctx,
+		cancel:    cancel,
+		open:      map[string]*opening{},
+		broken:    map[string]*problem.Error{},
 
 		creating:  map[creationKey]chan struct{}{},
 		searching: make(chan struct{}, maxSearches()), searchPatience: o.SearchPatience,
@@ -138,7 +140,7 @@ func NewManager(o Options) (*Manager, error) {
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
 	}
-	err = m.Configure(Settings{
+	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
 		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
 	})
@@ -153,12 +155,12 @@ func NewManager(o Options) (*Manager, error) {
 }
 
 // Configure replaces the settings, also of open sessions.
-func (m *Manager) Configure(s Settings) error {
+func (m *Manager) Configure(s settings.Hub) error {
 	if len(s.Agents) == 0 {
 		return errors.New("configure sessions: no agent is configured")
 	}
-	s.Limits = s.Limits.withDefaults()
-	s.resolveQueues()
+	s.Limits = s.Limits.WithDefaults()
+	s.ResolveQueues()
 	m.settings.Store(&s)
 	m.pool.SetLimit(s.Limits.Agents)
 	for _, b := range m.opened() {
@@ -166,9 +168,6 @@ func (m *Manager) Configure(s Settings) error {
 	}
 	return nil
 }
-
-// Agents lists the configured agents, the default first.
-func (m *Manager) Agents() []AgentInfo { return m.settings.Load().Agents }
 
 // wakeSessions opens the sessions that have work to do: those with waiting prompts,
 // those without readable metadata, and those that may have been killed during a turn. The status may be up to a

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -286,8 +287,8 @@ func TestAManagerNeedsWhatItNeeds(t *testing.T) {
 	_, err := session.NewManager(session.Options{})
 	require.Error(t, err)
 	h := newHub(t)
-	require.Error(t, h.manager.Configure(session.Settings{}))
-	require.Equal(t, "fake", h.manager.Agents()[0].Name)
+	require.Error(t, h.manager.Configure(settings.Hub{}))
+	require.Equal(t, "fake", h.manager.Settings().Agents[0].Name)
 	require.NoError(t, h.manager.Close(ctxOf(t)))
 	_, err = h.manager.Create(ctxOf(t), session.CreateRequest{})
 	require.Error(t, err)

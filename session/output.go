@@ -178,7 +178,7 @@ func (o *agentOutput) settingsOf(p event.AgentStarted) *event.AgentSettings {
 	if p.Settings != nil {
 		*s = *p.Settings
 	}
-	s.Rules, s.Command = ruleIDs(o.questions.rules(), o.agentName), o.hub.settings().agent(o.agentName).commandDigest()
+	s.Rules, s.Command = ruleIDs(o.questions.rules(), o.agentName), o.hub.settings().Agent(o.agentName).CommandDigest()
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -54,7 +55,7 @@ func TestAHubCaresOnlyForTheSessionsItOwns(t *testing.T) {
 		problems := other.manager.Problems()
 		require.Len(t, problems, 1)
 		require.Equal(t, b.ID(), problems[0].SessionID)
-		require.Equal(t, session.ProblemUnreadable, problems[0].Kind)
+		require.Equal(t, problem.Unreadable, problems[0].Kind)
 		require.ErrorIs(t, other.manager.Delete(ctxOf(t), b.ID()), state.ErrUnavailable)
 
 		require.NoError(t, a.say(message("still here")))

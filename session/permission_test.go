@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -199,12 +200,12 @@ func TestFault35PermissionWithNoObserver(t *testing.T) {
 
 func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy session.PermissionSettings
+		policy settings.Permissions
 		denied time.Duration // when it is denied; 0 is at once, negative is never
 	}{
-		"wait for ever": {session.PermissionSettings{}, -1},
-		"wait a while":  {session.PermissionSettings{WaitLimit: time.Minute}, time.Minute},
-		"deny":          {session.PermissionSettings{DenyUnattended: true, WaitLimit: time.Hour}, 0},
+		"wait for ever": {settings.Permissions{}, -1},
+		"wait a while":  {settings.Permissions{WaitLimit: time.Minute}, time.Minute},
+		"deny":          {settings.Permissions{DenyUnattended: true, WaitLimit: time.Hour}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -289,8 +290,8 @@ func TestEachSessionHasThePolicyItBeganWith(t *testing.T) {
 	require.Equal(t, &configured, payloads[event.SessionStart](t, usual)[0].Policy)
 
 	// A session that was given none follows the configuration.
-	require.NoError(t, h.manager.Configure(session.Settings{
-		Agents: h.manager.Agents(), DefaultWorkspace: h.workspace, Permissions: session.PermissionSettings{DenyUnattended: true},
+	require.NoError(t, h.manager.Configure(settings.Hub{
+		Agents: h.manager.Settings().Agents, DefaultWorkspace: h.workspace, Permissions: settings.Permissions{DenyUnattended: true},
 	}))
 	ask(denied, byDenied, "q1")
 	require.Equal(t, "no", receive(t, byDenied.answers, "the request waits").OptionID)
@@ -335,8 +336,8 @@ func TestASessionWithoutAPolicyFollowsTheConfiguration(t *testing.T) {
 	require.NoError(t, a.say(question("q1")))
 	await(t, b, "a request", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
 	require.Empty(t, a.answers)
-	require.NoError(t, h.manager.Configure(session.Settings{
-		Agents: h.manager.Agents(), DefaultWorkspace: h.workspace, Permissions: session.PermissionSettings{DenyUnattended: true},
+	require.NoError(t, h.manager.Configure(settings.Hub{
+		Agents: h.manager.Settings().Agents, DefaultWorkspace: h.workspace, Permissions: settings.Permissions{DenyUnattended: true},
 	}))
 	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
 }

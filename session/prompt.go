@@ -206,10 +206,10 @@ func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment, reply 
 	if !settings.Untitled {
 		item.Title = state.FirstSentence(r.Text)
 	}
-	if waiting := i.queue.Len(); r.Guest && waiting >= settings.guestSize() {
+	if waiting := i.queue.Len(); r.Guest && waiting >= settings.GuestSize() {
 		return fmt.Errorf("%w: %d prompts wait, and the last places of the queue are the owner's", state.ErrConflict, waiting)
 	}
-	i.queue.SetMaxSize(settings.maxSize())
+	i.queue.SetMaxSize(settings.Size())
 	save, err := i.queue.Add(item)
 	if err != nil {
 		return queueError(err)

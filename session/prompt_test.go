@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -135,21 +136,21 @@ func TestAWaitingPromptIsTakenWhenTheTurnEnds(t *testing.T) {
 }
 
 func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
-	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Queue = session.QueueSettings{MaxSize: 1} })
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Queue = settings.Queue{MaxSize: 1} })
 	b, _ := h.busy()
 	prompt(t, b, promptID(1))
 	_, err := b.Prompt(ctxOf(t), ask(promptID(2)))
 	require.ErrorIs(t, err, state.ErrConflict)
 	require.Equal(t, "do prompt-001", b.Queue()[0].Title)
 
-	settings := *h.manager.Settings()
-	settings.Queue.Disabled = true
-	require.NoError(t, h.manager.Configure(settings))
+	changed := *h.manager.Settings()
+	changed.Queue.Disabled = true
+	require.NoError(t, h.manager.Configure(changed))
 	_, err = b.Prompt(ctxOf(t), ask(promptID(2)))
 	require.ErrorIs(t, err, state.ErrBusy)
 
-	settings.WorkspaceQueues = map[string]session.QueueSettings{b.Info().Workspace: {MaxSize: 2, Untitled: true}}
-	require.NoError(t, h.manager.Configure(settings))
+	changed.WorkspaceQueues = map[string]settings.Queue{b.Info().Workspace: {MaxSize: 2, Untitled: true}}
+	require.NoError(t, h.manager.Configure(changed))
 	require.Equal(t, queue.Queued, prompt(t, b, promptID(2)).Outcome, "the workspace's own settings do not hold")
 	require.Empty(t, b.Queue()[1].Title)
 
@@ -157,10 +158,10 @@ func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {
 	// nearer directory has its own.
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(filepath.Dir(b.Info().Workspace), link))
-	settings.WorkspaceQueues = map[string]session.QueueSettings{
+	changed.WorkspaceQueues = map[string]settings.Queue{
 		link: {MaxSize: 3}, filepath.Join(b.Info().Workspace, "below"): {Disabled: true}, b.Info().Workspace + "-not": {Disabled: true},
 	}
-	require.NoError(t, h.manager.Configure(settings))
+	require.NoError(t, h.manager.Configure(changed))
 	require.Equal(t, queue.Queued, prompt(t, b, promptID(3)).Outcome, "the settings of a parent directory must apply")
 	require.Equal(t, "do prompt-003", b.Queue()[2].Title)
 	require.NoError(t, b.QueueClear(ctxOf(t), person("ann")))

@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -235,7 +236,7 @@ func TestAPersonsChoiceWaitsForTheSettingsThatComeBack(t *testing.T) {
 // person asked for.
 func TestASessionBeginsAsConfigured(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) {
-		o.Agents[0].Begin = session.Begin{Mode: "plan", Model: "small", Options: map[string]any{"loud": true}}
+		o.Agents[0].Begin = settings.Begin{Mode: "plan", Model: "small", Options: map[string]any{"loud": true}}
 	})
 	appear(h, looks{mode: "ask", options: `[{"id":"loud","currentValue":false},` + modelled("big") + `]`})
 	b, a := h.busy()

@@ -185,7 +185,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), forks: m.hub.forks, logger: logger,
 		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1),
 	}
-	r := newRecovery(log, q, m.settings.Load().agent(log.Metadata().Agent).Delegating)
+	r := newRecovery(log, q, m.settings.Load().Agent(log.Metadata().Agent).Delegating)
 	r.told = b.shown.read
 	return b, r, nil
 }

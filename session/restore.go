@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// defaultSegmentTokens is the approximate size of a segment.
-	defaultSegmentTokens = 4000
 	// noteRestore is the method of the notes about the beginning and end of a
 	// restore.
 	noteRestore = "abide/restore"
@@ -120,7 +118,7 @@ func (s *restorer) restored(now time.Time) bool {
 func (s *restorer) read() {
 	s.turn.become(turnRestoring)
 	s.turn.restore.step = restoreReading
-	promptID, proc, to, limit := s.fold.PromptID, s.agent.proc, s.fold.PromptSeq-1, s.resumeSettings().segmentTokens()
+	promptID, proc, to, limit := s.fold.PromptID, s.agent.proc, s.fold.PromptSeq-1, s.resumeSettings().Segment()
 	s.helpers.run(func() {
 		segments, err := resume.SegmentsOf(context.Background(), s.log, s.log.Marks().Min, to, limit)
 		s.helpers.post(func() {

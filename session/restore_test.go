@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -17,7 +18,7 @@ import (
 // segmented sets segments of about 200 tokens.
 func segmented(o *session.Options, to *store.Options) {
 	clean(o, to)
-	o.Agents = []session.AgentInfo{{Name: "fake", Resume: session.ResumeSettings{SegmentTokens: 200}}}
+	o.Agents = []settings.Agent{{Name: "fake", Resume: settings.Resume{SegmentTokens: 200}}}
 }
 
 // longPast returns a session that was interrupted after a long answer and whose

@@ -10,14 +10,13 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
 const (
 	// workspaceBound is the time limit of inspecting a workspace.
 	workspaceBound = 2 * time.Second
-	// defaultStaleAfter is the age from which a resume must be confirmed.
-	defaultStaleAfter = 25 * time.Minute
 )
 
 // InspectWorkspace returns the state of a folder. It runs no program that the
@@ -74,13 +73,13 @@ type resumeFacts struct {
 
 func (s *resumer) facts() resumeFacts {
 	settings := s.resumeSettings()
-	facts := resumeFacts{workspace: s.workspace, look: s.hub.inspect, segmentTokens: settings.segmentTokens()}
+	facts := resumeFacts{workspace: s.workspace, look: s.hub.inspect, segmentTokens: settings.Segment()}
 	open := s.interruption()
 	if facts.open = open != nil; !facts.open {
 		return facts
 	}
 	facts.Facts = resume.Facts{
-		Open: *open, Age: time.Since(open.At), StaleAfter: settings.staleAfter(), Remembers: s.fold.AgentSessionID != "",
+		Open: *open, Age: time.Since(open.At), StaleAfter: settings.Stale(), Remembers: s.fold.AgentSessionID != "",
 		Segmented: settings.SegmentedFallback, Drift: s.agent.undecided(), AgentChanged: s.agentChanged(),
 	}
 	return facts
@@ -90,12 +89,12 @@ func (s *resumer) facts() resumeFacts {
 // last, if the log has it.
 func (s *resumer) agentChanged() bool {
 	settings, ran := s.hub.settings(), s.fold.Agent.Command
-	return !settings.configured(s.agentName) || ran != "" && ran != settings.agent(s.agentName).commandDigest()
+	return !settings.Configured(s.agentName) || ran != "" && ran != settings.Agent(s.agentName).CommandDigest()
 }
 
 func (f resumeFacts) inspect(ctx context.Context) resume.Workspace {
-	if _, err := realDir(f.workspace); err != nil {
-		return resume.Workspace{Missing: true, Unknown: "the folder " + reason(err)}
+	if _, err := settings.RealDir(f.workspace); err != nil {
+		return resume.Workspace{Missing: true, Unknown: "the folder " + settings.Reason(err)}
 	}
 	if f.look == nil {
 		return resume.Workspace{}
@@ -117,7 +116,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Prompt), limit)
 	}
 	var needs []string
-	stale := time.Since(s.fold.Interruptions.Open.At) > s.resumeSettings().staleAfter()
+	stale := time.Since(s.fold.Interruptions.Open.At) > s.resumeSettings().Stale()
 	if stale && !slices.Contains(r.Confirm, "stale") {
 		needs = append(needs, "stale")
 	}

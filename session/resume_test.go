@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -198,7 +199,7 @@ func TestAnAgentWithAnotherCommandThanThenIsShownAndConfirmed(t *testing.T) {
 	runs := func(command ...string) hubOption {
 		return func(o *session.Options, to *store.Options) {
 			clean(o, to)
-			o.Agents = []session.AgentInfo{{Name: "fake", Command: command}}
+			o.Agents = []settings.Agent{{Name: "fake", Command: command}}
 		}
 	}
 	h := newHub(t, runs("agent", "--fast"))

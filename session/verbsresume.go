@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -55,8 +56,8 @@ func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resume
 	if err != nil {
 		return Resumed{}, err
 	}
-	if _, err := realDir(facts.workspace); err != nil {
-		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", state.ErrConflict, reason(err))
+	if _, err := settings.RealDir(facts.workspace); err != nil {
+		return Resumed{}, fmt.Errorf("%w: the workspace is gone: %s; dismiss the interruption", state.ErrConflict, settings.Reason(err))
 	}
 	offer, err := b.Interruption(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -44,13 +45,13 @@ func (a *agents) configure(c config.Config) error {
 }
 
 // infos describes the agents to sessions, in the order of the configuration.
-func (a *agents) infos(c config.Config) []session.AgentInfo {
-	var list []session.AgentInfo
+func (a *agents) infos(c config.Config) []settings.Agent {
+	var list []settings.Agent
 	for _, agent := range *a.configured.Load() {
 		of := c.Resume.Of(agent.Resume)
-		info := session.AgentInfo{
+		info := settings.Agent{
 			Name: agent.Name, Description: agent.Shown, Command: agent.Command, Delegating: agent.Resume.Delegating,
-			Resume: session.ResumeSettings{
+			Resume: settings.Resume{
 				StaleAfter: of.StaleAfter, Auto: of.Auto, SegmentedFallback: of.SegmentedFallback, SegmentTokens: of.SegmentTokens,
 			},
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -176,21 +177,21 @@ func (h *hub) sweep(ctx context.Context) error {
 }
 
 // settings is the sessions' part of a configuration.
-func (h *hub) settings(c config.Config) session.Settings {
+func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
-	queues := map[string]session.QueueSettings{}
+	queues := map[string]settings.Queue{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
 		}
 	}
-	return session.Settings{
+	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
 		Queue: queueSettings(c.Queue), WorkspaceQueues: queues,
-		Permissions: session.PermissionSettings{
+		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},
-		Limits: session.Limits{
+		Limits: settings.Limits{
 			Sessions: c.Limits.Sessions, Agents: c.Limits.Agents,
 			SessionAttachmentBytes: int64(c.Limits.SessionAttachmentsMiB) << 20, DailyAttachmentBytes: int64(c.Limits.DailyAttachmentsMiB) << 20,
 		},
@@ -210,14 +211,14 @@ func (h *hub) noteRuleAnswer(sessionID string, o event.PermissionOutcome) {
 }
 
 // warnOfExposure logs which of the hub's own files are in a workspace.
-func (h *hub) warnOfExposure(s session.Settings) {
+func (h *hub) warnOfExposure(s settings.Hub) {
 	for _, e := range exposed(h.agents.own, s.Workspaces) {
 		h.logger.Warn("move it out of the workspace: " + e.String())
 	}
 }
 
-func queueSettings(q config.Queue) session.QueueSettings {
-	return session.QueueSettings{
+func queueSettings(q config.Queue) settings.Queue {
+	return settings.Queue{
 		Disabled: !q.Enabled, Delay: q.Delay, MaxSize: q.MaxSize, Untitled: !q.Titles,
 		ContinueInterrupted: q.AfterInterruption == "continue",
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/settings"
 )
 
 const (
@@ -238,7 +238,7 @@ func changeRoute(s *API, c *call) error {
 }
 
 func foldersRoute(s *API, c *call) error {
-	path, roots := session.ExpandHome(c.r.URL.Query().Get("path")), s.manager.Roots()
+	path, roots := settings.ExpandHome(c.r.URL.Query().Get("path")), s.manager.Settings().Roots()
 	if path == "" && len(roots) > 0 {
 		path = roots[0]
 	}
@@ -254,7 +254,7 @@ func folderMakeRoute(s *API, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	made, err := s.files.MakeFolder(s.manager.Roots(), session.ExpandHome(in.Path))
+	made, err := s.files.MakeFolder(s.manager.Settings().Roots(), settings.ExpandHome(in.Path))
 	if err != nil {
 		return fileProblem(err, in.Path)
 	}
@@ -263,11 +263,11 @@ func folderMakeRoute(s *API, c *call) error {
 }
 
 func folderPlaceRoute(s *API, c *call) error {
-	path := session.ExpandHome(c.r.URL.Query().Get("path"))
+	path := settings.ExpandHome(c.r.URL.Query().Get("path"))
 	place := wire.FolderPlace{Path: path, Shown: path}
 	if !filepath.IsAbs(path) {
 		place.Why = "a path begins with / or ~/"
-	} else if s.manager.InRoots(path) {
+	} else if s.manager.Settings().Holds(path) {
 		place.Allowed = true
 	} else if s.folders == nil {
 		place.Why = "it is outside the allowed folders"
@@ -295,7 +295,7 @@ func folderAllowRoute(s *API, c *call) error {
 	if s.folders == nil {
 		return Forbidden()
 	}
-	path := session.ExpandHome(in.Path)
+	path := settings.ExpandHome(in.Path)
 	if !filepath.IsAbs(path) {
 		return Invalid("path does not begin with / or ~/")
 	}
@@ -305,7 +305,7 @@ func folderAllowRoute(s *API, c *call) error {
 	}
 	c.note(audit.Record{Verb: audit.FolderAllowed, Detail: path})
 	s.logger.Info("folder allowed", "folder", path, "actor", c.grant.Actor())
-	return c.reply(http.StatusOK, wire.FolderPlace{Path: path, Shown: s.folders.Shown(path), Allowed: s.manager.InRoots(path)})
+	return c.reply(http.StatusOK, wire.FolderPlace{Path: path, Shown: s.folders.Shown(path), Allowed: s.manager.Settings().Holds(path)})
 }
 
 // workspace is the folder of the session the path names. One in which no session may
@@ -317,7 +317,7 @@ func (c *call) workspace() (string, error) {
 	}
 	folder := own.Info().Workspace
 	// It was a real path when the session was made. A link in its place leads elsewhere.
-	if real, err := filepath.EvalSymlinks(folder); err != nil || real != folder || !c.server.manager.InRoots(folder) {
+	if real, err := filepath.EvalSymlinks(folder); err != nil || real != folder || !c.server.manager.Settings().Holds(folder) {
 		return "", NotFound("the folder of session " + own.ID())
 	}
 	return folder, nil

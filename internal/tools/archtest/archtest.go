@@ -34,11 +34,11 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence"}, true},
-		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/comment", "session/recorded", "session/exchange", "session/problem"}, true},
+		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
+		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/comment", "session/recorded", "session/exchange", "session/problem", "session/settings"}, true},
 		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
-		"session":                     {[]string{"observer", "queue", "session/journal", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs", "session/comment", "session/recorded", "session/exchange", "session/problem", "session/form", "session/slots", "session/presence"}, true},
+		"session":                     {[]string{"observer", "queue", "session/journal", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "internal/jsonfile", "internal/rootfs", "session/comment", "session/recorded", "session/exchange", "session/problem", "session/form", "session/slots", "session/presence", "session/settings", "session/worktree"}, true},
 		"session/comment":             {[]string{"session/journal", "session/state", "session/event", "internal/bell"}, false},
 		"session/recorded":            {[]string{"session/journal", "session/state", "session/event"}, false},
 		"session/exchange":            {[]string{"session/comment", "session/export", "session/journal", "session/state", "session/event", "queue"}, false},
@@ -46,6 +46,8 @@ func arrows() map[string]row {
 		"session/form":                {[]string{"session/state"}, true},
 		"session/slots":               {[]string{"internal/bell"}, false},
 		"session/presence":            {[]string{"session/state", "internal/bell"}, false},
+		"session/settings":            {[]string{"session/state", "session/event", "internal/rootfs"}, false},
+		"session/worktree":            {[]string{"session/settings", "session/state", "internal/gitstate"}, false},
 		"session/event":               {nil, false},
 		"session/journal":             {[]string{"session/event"}, false},
 		"session/journal/journaltest": {[]string{"session/journal", "session/event"}, true},

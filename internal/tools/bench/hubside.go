@@ -20,6 +20,7 @@ import (
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -196,8 +197,8 @@ func residentOf(pid int) int64 {
 // newManager returns a manager whose sessions have the agent that is measured with.
 func newManager(s *store.Store) (*session.Manager, error) {
 	return session.NewManager(session.Options{
-		Store: s.Journal(), Agents: []session.AgentInfo{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
-		Limits:     session.Limits{Sessions: 10_000}, // no more than are measured are open
+		Store: s.Journal(), Agents: []settings.Agent{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
+		Limits:     settings.Limits{Sessions: 10_000}, // no more than are measured are open
 		StartAgent: startAgent,
 	})
 }

@@ -1,4 +1,4 @@
-package session
+package settings
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 // mostRootsTold limits the workspaces that an error lists.
 const mostRootsTold = 5
 
-// resolveWorkspace checks that sessions may run in dir and returns it with its
+// Resolve checks that sessions may run in dir and returns it with its
 // symlinks resolved. Empty means the default.
-func (s *Settings) resolveWorkspace(dir string) (string, error) {
+func (s *Hub) Resolve(dir string) (string, error) {
 	if dir = ExpandHome(dir); dir == "" {
 		dir = s.DefaultWorkspace
 	}
@@ -28,14 +28,14 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("%w: workspace %q is not an absolute path", state.ErrInvalid, dir)
 	}
-	real, err := realDir(dir)
+	real, err := RealDir(dir)
 	if err != nil {
 		// A caller that may not run there must not learn about the folder's
 		// contents.
 		if !s.allows(filepath.Clean(dir)) {
 			return "", s.outside(dir)
 		}
-		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, reason(err))
+		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, Reason(err))
 	}
 	if !s.allows(real) {
 		return "", s.outside(dir)
@@ -44,7 +44,7 @@ func (s *Settings) resolveWorkspace(dir string) (string, error) {
 }
 
 // notOwn refuses the hub's own directories and those below, by any name.
-func (s *Settings) notOwn(real string) error {
+func (s *Hub) notOwn(real string) error {
 	for dir := real; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		for _, path := range s.Own {
@@ -71,21 +71,27 @@ func ExpandHome(dir string) string {
 	return filepath.Join(home, rest)
 }
 
-// recordedWorkspace checks a directory in which a program runs its own agent.
-func (s *Settings) recordedWorkspace(dir string) (string, error) {
+// Recorded checks a directory in which a program runs its own agent.
+func (s *Hub) Recorded(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
 		return "", fmt.Errorf("%w: workspace %q is not an absolute path", state.ErrInvalid, dir)
 	}
-	real, err := realDir(dir)
+	real, err := RealDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, reason(err))
+		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, Reason(err))
 	}
 	return real, s.notOwn(real)
 }
 
+// Holds reports whether sessions may run in a directory, with its links resolved now.
+func (s *Hub) Holds(dir string) bool {
+	real, err := RealDir(dir)
+	return err == nil && s.allows(real)
+}
+
 // outside lists where a session may run instead.
-func (s *Settings) outside(dir string) error {
-	roots := s.roots()
+func (s *Hub) outside(dir string) error {
+	roots := s.Roots()
 	if len(roots) == 0 {
 		return fmt.Errorf("%w: %q is not an allowed folder, and there is none: allow it with `abide allow`", state.ErrForbidden, dir)
 	}
@@ -98,9 +104,9 @@ func (s *Settings) outside(dir string) error {
 }
 
 // allows reports whether a resolved directory is one of the roots or under one.
-func (s *Settings) allows(dir string) bool {
-	for _, root := range s.roots() {
-		real, err := realDir(root)
+func (s *Hub) allows(dir string) bool {
+	for _, root := range s.Roots() {
+		real, err := RealDir(root)
 		if err != nil {
 			real = filepath.Clean(root)
 		}
@@ -111,14 +117,16 @@ func (s *Settings) allows(dir string) bool {
 	return false
 }
 
-func (s *Settings) roots() []string {
+// Roots are the directories in or under which sessions may run.
+func (s *Hub) Roots() []string {
 	if len(s.Workspaces) == 0 && s.DefaultWorkspace != "" {
 		return []string{s.DefaultWorkspace}
 	}
 	return s.Workspaces
 }
 
-func realDir(dir string) (string, error) {
+// RealDir returns a directory with its links resolved.
+func RealDir(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -133,9 +141,9 @@ func realDir(dir string) (string, error) {
 	return real, nil
 }
 
-// reason returns an error without its path, because the sentence around it has the
+// Reason returns an error without its path, because the sentence around it has the
 // path.
-func reason(err error) string {
+func Reason(err error) string {
 	switch {
 	case os.IsNotExist(err):
 		return "it does not exist"
@@ -145,9 +153,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// projectRoot returns the nearest parent of a workspace with a project marker;
+// ProjectRoot returns the nearest parent of a workspace with a project marker;
 // empty if there is none.
-func projectRoot(workspace string) string {
+func ProjectRoot(workspace string) string {
 	for dir := workspace; ; dir = filepath.Dir(dir) {
 		for _, mark := range []string{".git", "AGENTS.md"} {
 			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
@@ -158,4 +166,15 @@ func projectRoot(workspace string) string {
 			return ""
 		}
 	}
+}
+
+// NewFolder checks that a folder may be created for a session. It returns the path
+// with the links of its parent resolved.
+func (s *Hub) NewFolder(dir string) (string, error) {
+	dir = filepath.Clean(ExpandHome(dir))
+	parent, err := s.Resolve(filepath.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(parent, filepath.Base(dir)), nil
 }

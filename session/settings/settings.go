@@ -1,4 +1,6 @@
-package session
+// Package settings holds the settings of a hub for its sessions: agents, folders, queue,
+// permissions, limits. They can change while the hub runs.
+package settings
 
 import (
 	"crypto/sha256"
@@ -13,8 +15,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// AgentInfo is one configured agent.
-type AgentInfo struct {
+// Agent is one configured agent.
+type Agent struct {
 	// Name is how sessions name it.
 	Name string
 	// Description is a line for people.
@@ -24,7 +26,7 @@ type AgentInfo struct {
 	// MCPServers are the names of the MCP servers that it gets.
 	MCPServers []string
 	// Resume says how its interrupted turns are resumed.
-	Resume ResumeSettings
+	Resume Resume
 	// Delegating are the titles of its tool calls that run sub-agents.
 	Delegating []string
 	// Begin are the settings that its new sessions begin with.
@@ -38,8 +40,8 @@ type Begin struct {
 	Options map[string]any
 }
 
-// settings returns them as a session's start records them.
-func (b Begin) settings() (event.AgentSettings, error) {
+// Settings returns them as a session's start records them.
+func (b Begin) Settings() (event.AgentSettings, error) {
 	s := event.AgentSettings{Mode: b.Mode, Model: b.Model}
 	for id, value := range b.Options {
 		raw, err := json.Marshal(value)
@@ -54,9 +56,9 @@ func (b Begin) settings() (event.AgentSettings, error) {
 	return s, nil
 }
 
-// ResumeSettings say how an interrupted turn is resumed. The zero value is the
+// Resume say how an interrupted turn is resumed. The zero value is the
 // default.
-type ResumeSettings struct {
+type Resume struct {
 	// StaleAfter is the age from which a resume must be confirmed; 0 is 25 minutes.
 	StaleAfter time.Duration
 	// Auto lets the hub resume by itself if there is nothing to confirm, at most
@@ -69,9 +71,9 @@ type ResumeSettings struct {
 	SegmentTokens int
 }
 
-// QueueSettings say how prompts wait. The zero value is the default: the queue is
+// Queue say how prompts wait. The zero value is the default: the queue is
 // on, holds 10 prompts, has no delay and gives prompts titles.
-type QueueSettings struct {
+type Queue struct {
 	// Disabled refuses prompts while the agent is busy.
 	Disabled bool
 	// Delay is how long the agent stays idle before it gets the next prompt.
@@ -87,21 +89,22 @@ type QueueSettings struct {
 
 const defaultQueueSize = 10
 
-func (q QueueSettings) maxSize() int {
+// Size returns MaxSize or its default.
+func (q Queue) Size() int {
 	if q.MaxSize <= 0 {
 		return defaultQueueSize
 	}
 	return q.MaxSize
 }
 
-// guestSize limits the prompts that wait when a guest sends one. One place in five, at
+// GuestSize limits the prompts that wait when a guest sends one. One place in five, at
 // least one, is the owners'.
-func (q QueueSettings) guestSize() int { return q.maxSize() - (q.maxSize()+4)/5 }
+func (q Queue) GuestSize() int { return q.Size() - (q.Size()+4)/5 }
 
-// PermissionSettings decide about permission requests in unwatched sessions. A
+// Permissions decide about permission requests in unwatched sessions. A
 // timeout never allows a request. They are the policy of sessions that begin while
 // they are in force.
-type PermissionSettings struct {
+type Permissions struct {
 	// DenyUnattended rejects such a request at once. Otherwise it waits.
 	DenyUnattended bool
 	// WaitLimit is how long a request waits in an unwatched session before it is
@@ -109,9 +112,9 @@ type PermissionSettings struct {
 	WaitLimit time.Duration
 }
 
-// policy returns the settings as a session that follows them records them. A limit
+// Policy returns the settings as a session that follows them records them. A limit
 // below a millisecond is one.
-func (s PermissionSettings) policy() event.Policy {
+func (s Permissions) Policy() event.Policy {
 	p := event.Policy{Unattended: event.UnattendedWait, Configured: true}
 	if s.DenyUnattended {
 		p.Unattended = event.UnattendedDeny
@@ -144,7 +147,8 @@ type Limits struct {
 	DailyAttachmentBytes int64
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns the limits with defaults for the fields that are zero.
+func (l Limits) WithDefaults() Limits {
 	if l.Sessions <= 0 {
 		l.Sessions = 100
 	}
@@ -172,10 +176,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Settings are the parts of the configuration that can change while the hub runs.
-type Settings struct {
+// Hub are the settings of a hub.
+type Hub struct {
 	// Agents are the configured agents; the first is the default.
-	Agents []AgentInfo
+	Agents []Agent
 	// Workspaces are the directories in or under which sessions may run. Empty
 	// allows DefaultWorkspace only.
 	Workspaces []string
@@ -183,17 +187,17 @@ type Settings struct {
 	DefaultWorkspace string
 	// Own are the hub's own files and directories. No session is made there.
 	Own   []string
-	Queue QueueSettings
+	Queue Queue
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
-	WorkspaceQueues map[string]QueueSettings
-	Permissions     PermissionSettings
+	WorkspaceQueues map[string]Queue
+	Permissions     Permissions
 	Limits          Limits
 }
 
-// queue returns the queue settings of a session in workspace, a path with its links
+// QueueFor returns the queue settings of a session in workspace, a path with its links
 // resolved.
-func (s *Settings) queue(workspace string) QueueSettings {
+func (s *Hub) QueueFor(workspace string) Queue {
 	for dir := workspace; len(s.WorkspaceQueues) > 0; dir = filepath.Dir(dir) {
 		if q, ok := s.WorkspaceQueues[dir]; ok {
 			return q
@@ -205,12 +209,12 @@ func (s *Settings) queue(workspace string) QueueSettings {
 	return s.Queue
 }
 
-// resolveQueues resolves the links in the paths of WorkspaceQueues, as in those of
+// ResolveQueues resolves the links in the paths of WorkspaceQueues, as in those of
 // sessions. A missing directory keeps its path.
-func (s *Settings) resolveQueues() {
-	resolved := make(map[string]QueueSettings, len(s.WorkspaceQueues))
+func (s *Hub) ResolveQueues() {
+	resolved := make(map[string]Queue, len(s.WorkspaceQueues))
 	for dir, q := range s.WorkspaceQueues {
-		if real, err := realDir(dir); err == nil {
+		if real, err := RealDir(dir); err == nil {
 			dir = real
 		}
 		resolved[filepath.Clean(dir)] = q
@@ -218,20 +222,20 @@ func (s *Settings) resolveQueues() {
 	s.WorkspaceQueues = resolved
 }
 
-// agent returns a configured agent. An agent that is no longer configured has the
+// Agent returns a configured agent. An agent that is no longer configured has the
 // defaults.
-func (s *Settings) agent(name string) AgentInfo {
+func (s *Hub) Agent(name string) Agent {
 	for _, a := range s.Agents {
 		if a.Name == name {
 			return a
 		}
 	}
-	return AgentInfo{Name: name}
+	return Agent{Name: name}
 }
 
-// commandDigest returns a digest of a command. It does not reveal the command,
+// CommandDigest returns a digest of a command. It does not reveal the command,
 // whose arguments may be secret. It is empty if there is no command.
-func (a AgentInfo) commandDigest() string {
+func (a Agent) CommandDigest() string {
 	if len(a.Command) == 0 {
 		return ""
 	}
@@ -239,21 +243,23 @@ func (a AgentInfo) commandDigest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (r ResumeSettings) segmentTokens() int {
+// Segment returns SegmentTokens or its default.
+func (r Resume) Segment() int {
 	if r.SegmentTokens <= 0 {
-		return defaultSegmentTokens
+		return 4000
 	}
 	return r.SegmentTokens
 }
 
-// configured reports whether there is an agent of this name.
-func (s *Settings) configured(name string) bool {
-	return slices.ContainsFunc(s.Agents, func(a AgentInfo) bool { return a.Name == name })
+// Configured reports whether there is an agent of this name.
+func (s *Hub) Configured(name string) bool {
+	return slices.ContainsFunc(s.Agents, func(a Agent) bool { return a.Name == name })
 }
 
-func (r ResumeSettings) staleAfter() time.Duration {
+// Stale returns StaleAfter or its default.
+func (r Resume) Stale() time.Duration {
 	if r.StaleAfter <= 0 {
-		return defaultStaleAfter
+		return 25 * time.Minute
 	}
 	return r.StaleAfter
 }
