@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/recovery"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
@@ -156,7 +157,7 @@ func (l *foldedLog) followRepaired() {
 	if l.log.Marks().Visible <= l.fold.Seq {
 		return
 	}
-	f, err := recoveryFrom(l.log, l.queue, l.fold).run(context.Background())
+	f, err := recovery.From(l.log, l.queue, l.fold).Run(context.Background())
 	if err != nil {
 		l.noteLog(err)
 		return
@@ -169,11 +170,11 @@ func (l *foldedLog) followRepaired() {
 
 // readOn applies lines that the log has and the fold has not.
 func (l *foldedLog) readOn() error {
-	r := recoveryFrom(l.log, l.queue, l.fold)
-	if err := r.read(context.Background(), l.fold.Seq); err != nil {
+	r := recovery.From(l.log, l.queue, l.fold)
+	if err := r.Read(context.Background(), l.fold.Seq); err != nil {
 		return err
 	}
-	l.fold, l.dirty, l.list.changed = r.fold, true, true
+	l.fold, l.dirty, l.list.changed = r.Fold, true, true
 	l.notable.restart(l.fold.Seq)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/recovery"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -118,8 +119,6 @@ type listLine struct {
 }
 
 const (
-	// foldName is the file in a session's derived directory that holds its fold.
-	foldName = "fold.json"
 	// foldEvery is how many events may be folded before the file is written again.
 	// After a kill at most as many are read again.
 	foldEvery = 1 << 16
@@ -143,7 +142,7 @@ func (k *foldCache) keep(last bool) {
 	data, err := k.fold.Encode(k.log.Epoch())
 	k.files.add(func() {
 		if err == nil {
-			err = k.log.Derived().Write(foldName, data)
+			err = k.log.Derived().Write(recovery.FoldName, data)
 		}
 	}, func() {
 		k.writing = false
@@ -151,20 +150,6 @@ func (k *foldCache) keep(last bool) {
 			k.logger.Warn("the fold could not be written; the next opening reads more of the log", "err", err)
 		}
 	})
-}
-
-// loadFold returns the stored fold of the log with this epoch and with visible
-// events up to visible, or an empty fold.
-func loadFold(d journal.Derived, epoch string, visible event.Seq) state.Fold {
-	data, err := d.Read(foldName)
-	if err != nil {
-		return state.Fold{}
-	}
-	f, of, err := state.Decode(data)
-	if err != nil || of != epoch || f.Seq > visible {
-		return state.Fold{}
-	}
-	return f
 }
 
 // listing updates the session's line in the list.

@@ -21,6 +21,9 @@ import (
 // as after a crash.
 const recorderSilence = 30 * time.Second
 
+// compareBatch is how much of the log is compared at once, in bytes.
+const compareBatch = 4 << 20
+
 // recording takes the reports of a recorder.
 type recording struct {
 	*foldedLog
@@ -97,7 +100,7 @@ func (r *recording) hear(recorderID string) error {
 // events are there it is ErrConflict.
 func (r *recording) known(after event.Seq, payloads []event.Payload) (known int, err error) {
 	for after < r.fold.Seq {
-		batch, through, err := r.log.ReadWritten(context.Background(), after, foldBatch)
+		batch, through, err := r.log.ReadWritten(context.Background(), after, compareBatch)
 		if err != nil {
 			return 0, fmt.Errorf("compare with the log: %w", problem.OfLog(err))
 		}

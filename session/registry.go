@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/recovery"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -118,7 +119,7 @@ const readFirst = 4096
 // go away and others may wait for it.
 func (m *Manager) openSession(id string, o *opening) {
 	b, r, err := m.read(id)
-	early := err == nil && r.behind() > readFirst
+	early := err == nil && r.Behind() > readFirst
 	if early {
 		o.b = b
 		close(o.readable)
@@ -151,7 +152,7 @@ func (m *Manager) openSession(id string, o *opening) {
 }
 
 // read opens the log and the queue of a session, so that its events can be read.
-func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
+func (m *Manager) read(id string) (*BackgroundSession, *recovery.Recovery, error) {
 	lease, err := m.journal.Lease(m.ctx, id)
 	if err != nil {
 		return nil, nil, problem.OfOpening(id, err)
@@ -165,7 +166,7 @@ func (m *Manager) read(id string) (*BackgroundSession, *recovery, error) {
 }
 
 // readLeased is read for the holder of the lease.
-func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession, *recovery, error) {
+func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession, *recovery.Recovery, error) {
 	log, err := lease.Log(m.ctx)
 	if err != nil {
 		return nil, nil, err
@@ -185,25 +186,25 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), forks: m.hub.forks, logger: logger,
 		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1),
 	}
-	r := newRecovery(log, q, m.settings.Load().Agent(log.Metadata().Agent).Delegating)
-	r.told = b.shown.read
+	r := recovery.New(log, q, m.settings.Load().Agent(log.Metadata().Agent).Delegating)
+	r.Told = b.shown.read
 	return b, r, nil
 }
 
 // recover restores the state of a session and starts its engine.
-func (m *Manager) recover(b *BackgroundSession, r *recovery) error {
-	stored := r.fold.Seq
-	f, err := r.run(m.ctx)
+func (m *Manager) recover(b *BackgroundSession, r *recovery.Recovery) error {
+	stored := r.Fold.Seq
+	f, err := r.Run(m.ctx)
 	if err != nil {
 		return problem.OfOpening(b.id, err)
 	}
-	if r.cutNow != nil {
-		m.hub.counter.CutOff(*r.cutNow)
+	if r.Cut != nil {
+		m.hub.counter.CutOff(*r.Cut)
 	}
 	b.shown.notable.restart(f.Seq)
 	meta := b.log.Metadata()
 	e := newEngine(foldedLog{
-		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.queue, hub: m.hub, watchers: b.watchers, logger: b.logger, notable: &b.shown.notable,
+		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.Queue, hub: m.hub, watchers: b.watchers, logger: b.logger, notable: &b.shown.notable,
 		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, b.front, stored)

@@ -357,7 +357,7 @@ func outcomesOf(list []state.Entry) []event.PermissionOutcome {
 // ended performs the steps after the end of every turn.
 func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	now := time.Now()
-	if interrupted(end.StopReason) {
+	if state.Interrupts(end.StopReason) {
 		t.queue.Interrupt(end.PromptID, int64(seq), now)
 	} else {
 		t.queue.Advance(int64(seq))
@@ -369,15 +369,6 @@ func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	t.agent.idleSince = now
 	t.list.flush = true
 	t.dirty = true
-}
-
-// interrupted reports whether a turn with this end was interrupted.
-func interrupted(reason event.StopReason) bool {
-	switch reason {
-	case event.StopInterrupted, event.StopHubRestart, event.StopAgentExit:
-		return true
-	}
-	return false
 }
 
 func (t *turns) cancel(actor event.Actor) error {

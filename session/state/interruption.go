@@ -77,3 +77,12 @@ func (i *Interruptions) countResume(promptID string) {
 		i.Resumes = 0
 	}
 }
+
+// Interrupts reports whether a turn with this end was interrupted.
+func Interrupts(reason event.StopReason) bool {
+	switch reason {
+	case event.StopInterrupted, event.StopHubRestart, event.StopAgentExit:
+		return true
+	}
+	return false
+}

@@ -1,4 +1,4 @@
-package session_test
+package recovery_test
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/recovery"
 )
 
 // TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows folds random logs with
@@ -21,12 +21,12 @@ func TestAFoldThatDecodesOnlyWhatItNeedsKnowsWhatAFullOneKnows(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		batches := randomLog(t, rnd, 1+rnd.IntN(300))
-		full, err := session.FullFold(batches)
+		full, err := recovery.FullFold(batches)
 		require.NoError(t, err)
-		quick, err := session.QuickFold(batches)
+		quick, err := recovery.QuickFold(batches)
 		require.NoError(t, err)
 		require.Equal(t, full, quick, "seed %d", seed)
-		stored, err := session.StoredFold(batches, len(batches)/2)
+		stored, err := recovery.StoredFold(batches, len(batches)/2)
 		require.NoError(t, err)
 		require.Equal(t, full, stored, "seed %d, from fold.json", seed)
 	}

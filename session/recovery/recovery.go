@@ -1,4 +1,5 @@
-package session
+// Package recovery restores the state of a session from its log and its queue.
+package recovery
 
 import (
 	"context"
@@ -16,19 +17,25 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// foldBatch is how much of a log is read at once while it is folded, in bytes.
-const foldBatch = 4 << 20
+// batchBytes is how much of a log is read at once while it is folded, in bytes.
+const batchBytes = 4 << 20
 
-// recovery restores a session from its log and its queue: open calls, the outcome
+// FoldName is the file in a session's derived directory that holds its fold.
+const FoldName = "fold.json"
+
+// Recovery restores a session from its log and its queue: open calls, the outcome
 // of each prompt, the turn that a crash interrupted. Meanwhile observers may read the
 // log. It may be interrupted and repeated at any point.
-type recovery struct {
-	log   journal.Log
-	queue *queue.Queue
-	fold  state.Fold
-	told  func(event.Seq) // called with the last seq that was read, as reading goes on
-	// cutNow is the interruption that the recovery wrote; nil if none.
-	cutNow *event.TurnInterrupted
+type Recovery struct {
+	// Queue is the session's queue, and Fold the state as far as the log was read.
+	Queue *queue.Queue
+	Fold  state.Fold
+	// Told is called with the last seq that was read, as reading goes on.
+	Told func(event.Seq)
+	// Cut is the interruption that the recovery wrote; nil if none.
+	Cut *event.TurnInterrupted
+
+	log journal.Log
 
 	// Facts about prompts in the log that the ledger does not have yet.
 	entries     []queue.Entry
@@ -39,53 +46,67 @@ type recovery struct {
 	headers []event.Header // of the batch being read; reused
 }
 
-// newRecovery begins from the stored fold of the log. It reads nothing yet.
-func newRecovery(log journal.Log, q *queue.Queue, delegating []string) *recovery {
+// New begins from the stored fold of the log. It reads nothing yet.
+func New(log journal.Log, q *queue.Queue, delegating []string) *Recovery {
 	f := loadFold(log.Derived(), log.Epoch(), log.Marks().Visible)
 	f.Tools.Delegating = delegating
-	return recoveryFrom(log, q, f)
+	return From(log, q, f)
 }
 
-// recoveryFrom continues from a fold of the log's beginning.
-func recoveryFrom(log journal.Log, q *queue.Queue, f state.Fold) *recovery {
+// loadFold returns the stored fold of the log with this epoch and with visible
+// events up to visible, or an empty fold.
+func loadFold(d journal.Derived, epoch string, visible event.Seq) state.Fold {
+	data, err := d.Read(FoldName)
+	if err != nil {
+		return state.Fold{}
+	}
+	f, of, err := state.Decode(data)
+	if err != nil || of != epoch || f.Seq > visible {
+		return state.Fold{}
+	}
+	return f
+}
+
+// From continues from a fold of the log's beginning.
+func From(log journal.Log, q *queue.Queue, f state.Fold) *Recovery {
 	if event.Seq(q.LogSeq()) > log.Marks().Visible {
 		// The queue belongs to another history of this session, such as that before
 		// a backup was restored.
 		q.Rewind()
 	}
-	return &recovery{log: log, queue: q, fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq()), told: func(event.Seq) {}}
+	return &Recovery{log: log, Queue: q, Fold: f, byID: map[string]int{}, ledgerAfter: event.Seq(q.LogSeq()), Told: func(event.Seq) {}}
 }
 
-// behind is how many events run has to read.
-func (r *recovery) behind() event.Seq {
-	return r.log.Marks().Visible - min(r.fold.Seq, r.ledgerAfter)
+// Behind is how many events Run has to read.
+func (r *Recovery) Behind() event.Seq {
+	return r.log.Marks().Visible - min(r.Fold.Seq, r.ledgerAfter)
 }
 
-// run reads the log and the queue and closes open turns and calls.
-func (r *recovery) run(ctx context.Context) (state.Fold, error) {
-	if err := r.read(ctx, min(r.fold.Seq, r.ledgerAfter)); err != nil {
+// Run reads the log and the queue and closes open turns and calls.
+func (r *Recovery) Run(ctx context.Context) (state.Fold, error) {
+	if err := r.Read(ctx, min(r.Fold.Seq, r.ledgerAfter)); err != nil {
 		return state.Fold{}, err
 	}
-	if r.fold.Recorder.Open || r.log.Metadata().Imported {
+	if r.Fold.Recorder.Open || r.log.Metadata().Imported {
 		// The recorder may still be running and continues. An imported session is
 		// read-only.
 		r.followLog()
-		return r.fold, nil
+		return r.Fold, nil
 	}
 	if err := r.closeOpen(ctx); err != nil {
 		return state.Fold{}, err
 	}
 	r.followLog()
-	return r.fold, nil
+	return r.Fold, nil
 }
 
-// read folds the log from after on. The fold and the ledger may be at different
+// Read folds the log from after on. The fold and the ledger may be at different
 // positions; each takes the events that it lacks. It skips removed events, also
 // those removed meanwhile, and placeholders, because one line with a high seq can
 // stand for any number of them.
-func (r *recovery) read(ctx context.Context, after event.Seq) error {
+func (r *Recovery) Read(ctx context.Context, after event.Seq) error {
 	for {
-		batch, through, err := r.log.ReadWritten(ctx, after, foldBatch)
+		batch, through, err := r.log.ReadWritten(ctx, after, batchBytes)
 		if kept := r.log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {
 			after = kept
 			continue
@@ -99,15 +120,15 @@ func (r *recovery) read(ctx context.Context, after event.Seq) error {
 		if err := r.takeAll(batch); err != nil {
 			return fmt.Errorf("read log: %w", err)
 		}
-		r.fold.Seq = max(r.fold.Seq, through)
+		r.Fold.Seq = max(r.Fold.Seq, through)
 		after = through
-		r.told(after)
+		r.Told(after)
 	}
 }
 
 // takeAll takes the events of a batch. Most events of a long log are chunks or
 // types that the fold does not use: those are not decoded.
-func (r *recovery) takeAll(b event.Batch) error {
+func (r *Recovery) takeAll(b event.Batch) error {
 	headers := slices.AppendSeq(r.headers[:0], b.Headers())
 	r.headers = headers
 	said := lastSaid(headers)
@@ -116,8 +137,8 @@ func (r *recovery) takeAll(b event.Batch) error {
 			continue
 		}
 		if seq, m, ok := g.Chunk(); ok {
-			if seq > r.fold.Seq {
-				r.fold.Apply(seq, time.Time{}, 0, m) // of any turn: a chunk moves none
+			if seq > r.Fold.Seq {
+				r.Fold.Apply(seq, time.Time{}, 0, m) // of any turn: a chunk moves none
 			}
 			continue
 		}
@@ -127,7 +148,7 @@ func (r *recovery) takeAll(b event.Batch) error {
 		}
 		r.take(e)
 	}
-	r.fold.Seq = max(r.fold.Seq, b.Last)
+	r.Fold.Seq = max(r.Fold.Seq, b.Last)
 	return nil
 }
 
@@ -148,9 +169,9 @@ func lastSaid(headers []event.Header) int {
 	return 0
 }
 
-func (r *recovery) take(e event.Event) {
-	if e.Seq > r.fold.Seq {
-		r.fold.ApplyEvent(e)
+func (r *Recovery) take(e event.Event) {
+	if e.Seq > r.Fold.Seq {
+		r.Fold.ApplyEvent(e)
 	}
 	if e.Seq <= r.ledgerAfter {
 		return
@@ -163,14 +184,14 @@ func (r *recovery) take(e event.Event) {
 	case event.TypeTurnEnd:
 		if p, err := e.Payload(); err == nil {
 			end := p.(event.TurnEnd)
-			if interrupted(end.StopReason) {
+			if state.Interrupts(end.StopReason) {
 				r.sawInterruption(end.PromptID, e.Seq, e.Time)
 			}
 		}
 	}
 }
 
-func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
+func (r *Recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 	if p.PromptID == "" {
 		return
 	}
@@ -188,7 +209,7 @@ func (r *recovery) sawPrompt(p event.UserPrompt, e event.Event) {
 // shows. A queued prompt may have been edited, so its event contains the hash. If
 // the log is too old for that, or a part of a very long prompt is lost, the hash is
 // empty, which matches any resend.
-func (r *recovery) originalHash(p event.UserPrompt, e event.Event) string {
+func (r *Recovery) originalHash(p event.UserPrompt, e event.Event) string {
 	if p.QueuedAt != nil {
 		return p.OriginalHash
 	}
@@ -199,11 +220,15 @@ func (r *recovery) originalHash(p event.UserPrompt, e event.Event) string {
 			return ""
 		}
 	}
-	return queue.Hash(text, toQueue(p.Attachments))
+	var attachments []queue.Attachment
+	for _, a := range p.Attachments {
+		attachments = append(attachments, queue.Attachment(a))
+	}
+	return queue.Hash(text, attachments)
 }
 
 // wholeText reads a prompt's text that was too large for its line.
-func (r *recovery) wholeText(e event.Event) (string, error) {
+func (r *Recovery) wholeText(e event.Event) (string, error) {
 	var data struct{ Text event.BlobRef }
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return "", err
@@ -217,7 +242,7 @@ func (r *recovery) wholeText(e event.Event) (string, error) {
 	return string(text), err
 }
 
-func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time) {
+func (r *Recovery) sawInterruption(promptID string, seq event.Seq, at time.Time) {
 	if i, known := r.byID[promptID]; known {
 		r.entries[i].Outcome = queue.Interrupted
 		return
@@ -226,8 +251,8 @@ func (r *recovery) sawInterruption(promptID string, seq event.Seq, at time.Time)
 }
 
 // closeOpen ends the open turn and calls of the previous run, whose agent is gone.
-func (r *recovery) closeOpen(ctx context.Context) error {
-	f := &r.fold
+func (r *Recovery) closeOpen(ctx context.Context) error {
+	f := &r.Fold
 	list := f.Closings(func(state.ToolCall) bool { return true }, string(event.StopHubRestart))
 	if f.Open {
 		list = append(list, state.Entry{Turn: f.Turn, Payload: f.CutOff(event.CutHubRestart)})
@@ -242,7 +267,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", err)
 	}
 	wasOpen, promptID := f.Open, f.PromptID
-	first, last, err := r.log.Append(ctx, r.fold.Seq+1, drafts...)
+	first, last, err := r.log.Append(ctx, r.Fold.Seq+1, drafts...)
 	if err != nil {
 		return fmt.Errorf("close the open turn and calls of a crash: %w", problem.OfLog(err))
 	}
@@ -250,7 +275,7 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 		at := now.UTC().Truncate(time.Microsecond) // as stored in the line
 		f.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
 		if cut, is := n.Payload.(event.TurnInterrupted); is {
-			r.cutNow = &cut
+			r.Cut = &cut
 		}
 	}
 	if wasOpen {
@@ -260,14 +285,14 @@ func (r *recovery) closeOpen(ctx context.Context) error {
 }
 
 // followLog updates the ledger from the log. The session's engine writes the file.
-func (r *recovery) followLog() {
+func (r *Recovery) followLog() {
 	if len(r.entries) > 0 {
-		r.queue.Enter(r.entries...)
+		r.Queue.Enter(r.entries...)
 	}
 	for _, c := range r.cut {
-		r.queue.Interrupt(c.PromptID, c.Seq, c.At)
+		r.Queue.Interrupt(c.PromptID, c.Seq, c.At)
 	}
-	r.queue.Advance(int64(r.fold.Seq))
+	r.Queue.Advance(int64(r.Fold.Seq))
 }
 
 // isBlob reports whether a field of an event's data became a blob.
