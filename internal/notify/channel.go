@@ -55,7 +55,7 @@ func (n *Notifier) ChannelList() []wire.Channel {
 			if u, err := url.Parse(t.channel.URL); err == nil {
 				host = u.Host
 			}
-			list = append(list, wire.Channel{Name: t.name, Type: t.channel.Type, Host: host, NotifyChoice: shown(t.choice), Outcomes: n.outcomesOf(t.name)})
+			list = append(list, wire.Channel{Name: t.name, Type: t.channel.Type, Host: host, NotifyChoice: shown(t.choice), Outcomes: n.saved.outcomesOf(t.name)})
 		}
 	}
 	return list
@@ -90,7 +90,7 @@ func (n *Notifier) TestChannel(grant auth.Grant, name string) error {
 	if _, ok := n.target(channelID(name)); !ok {
 		return fmt.Errorf("%w: channel %q", ErrNotFound, name)
 	}
-	if err := n.mayTest(grant); err != nil {
+	if err := n.tests.take(grant); err != nil {
 		return err
 	}
 	n.test(channelID(name))

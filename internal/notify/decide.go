@@ -16,7 +16,7 @@ func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if what.note != nil {
-		n.withdrawQueued(what.note.SessionID)
+		n.saved.withdrawQueued(what.note.SessionID)
 		n.tell(b, *what.note)
 		return
 	}
@@ -88,12 +88,6 @@ func (n *Notifier) queue(d delivery) {
 	})
 	n.makeRoom(d)
 	n.saved.Deliveries = append(n.saved.Deliveries, d)
-}
-
-// withdrawQueued removes the waiting messages about a session, which a newer one
-// replaces. The caller holds the lock.
-func (n *Notifier) withdrawQueued(sessionID string) {
-	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID })
 }
 
 // forget removes everything about a deleted session.

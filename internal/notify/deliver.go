@@ -45,9 +45,9 @@ func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next 
 		quiet := quietUntil(t.choice.Quiet, now)
 		switch {
 		case !known || now.Sub(d.Note.At) > lifetime && d.Kind != Withdrawn && d.Kind != Test || n.isShown(d):
-			n.drop(d.ID)
+			n.saved.drop(d.ID)
 			changed = true
-		case n.busy[d.Target] != nil || !n.maySend(n.placeOf(t)):
+		case n.busy[d.Target] != nil || !n.busy.maySend(n.placeOf(t)):
 			// The end of that request rings the bell.
 		case d.Due.After(now):
 			next = sooner(next, d.Due)
@@ -56,7 +56,7 @@ func (n *Notifier) dispatch(ctx context.Context, sending *sync.WaitGroup) (next 
 		default:
 			n.busy[d.Target] = &request{note: d.Note, place: n.placeOf(t)}
 			n.counts.Sent++
-			n.noteTold(d)
+			n.saved.noteTold(d)
 			changed = true
 			sending.Go(func() { n.send(ctx, t, d) })
 		}
@@ -88,21 +88,6 @@ func (n *Notifier) isShown(d delivery) bool {
 	return shown
 }
 
-// noteTold records that a target may have a message about a session. The caller
-// holds the lock.
-func (n *Notifier) noteTold(d delivery) {
-	is, ok := n.saved.Told[d.Note.SessionID]
-	if ok && d.Kind != Test && d.Kind != Withdrawn && !slices.Contains(is.Targets, d.Target) {
-		is.Targets = append(slices.Clone(is.Targets), d.Target)
-		n.saved.Told[d.Note.SessionID] = is
-	}
-}
-
-// drop removes a delivery. The lock is held.
-func (n *Notifier) drop(id string) {
-	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool { return d.ID == id })
-}
-
 // send makes one attempt and records its outcome.
 func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	answer, err := n.transmit(ctx, t, d)
@@ -118,17 +103,17 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	ended := Outcome{
 		ID: d.ID, Target: t.name, Kind: d.Kind, SessionID: d.Note.SessionID, At: time.Now().UTC(), Attempts: d.Attempt,
 	}
-	retry, wait := n.judge(&ended, answer, err)
+	retry, wait := judge(&ended, answer, err)
 	if retry && d.Attempt < maxAttempts {
 		if i := slices.IndexFunc(n.saved.Deliveries, func(o delivery) bool { return o.ID == d.ID }); i >= 0 {
 			n.saved.Deliveries[i].Attempt = d.Attempt
-			n.saved.Deliveries[i].Due = time.Now().Add(max(wait, n.backOff(d.Attempt)))
+			n.saved.Deliveries[i].Due = time.Now().Add(max(wait, n.timing.backOff(d.Attempt)))
 			n.saved.Deliveries[i].Unless = ""
 		}
 		n.keep()
 		return
 	}
-	n.drop(d.ID)
+	n.saved.drop(d.ID)
 	switch {
 	case ended.Outcome == "delivered" && d.Kind == Withdrawn:
 		n.counts.Withdrawn++
@@ -165,17 +150,8 @@ func (n *Notifier) takeBackLate(t target, d delivery) {
 	}
 }
 
-// backOff returns the wait after so many attempts: 2 s, 10 s, 50 s, 250 s.
-func (n *Notifier) backOff(attempts int) time.Duration {
-	wait := n.timing.Retry
-	for range attempts - 1 {
-		wait *= 5
-	}
-	return wait
-}
-
 // judge returns the outcome of a response, and whether and when to retry.
-func (n *Notifier) judge(o *Outcome, a outgoing.Answer, err error) (retry bool, wait time.Duration) {
+func judge(o *Outcome, a outgoing.Answer, err error) (retry bool, wait time.Duration) {
 	o.Outcome = "failed"
 	switch {
 	case errors.Is(err, outgoing.ErrRefused), errors.Is(err, errUnusable):

@@ -69,8 +69,8 @@ type Notifier struct {
 	saved  record // the contents of push.json
 	guard  *outgoing.Guard
 	config channelSet
-	busy   map[string]*request    // the request on its way, by target
-	tests  map[string][]time.Time // of the last minute, by credential
+	busy   requests
+	tests  testTimes
 	counts wire.NotifyCounts
 }
 
@@ -85,7 +85,7 @@ func Open(o Options) (*Notifier, error) {
 	}
 	n := &Notifier{
 		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(),
-		sessions: map[string]*follow{}, saved: saved, busy: map[string]*request{}, tests: map[string][]time.Time{},
+		sessions: map[string]*follow{}, saved: saved, busy: requests{}, tests: testTimes{},
 	}
 	n.Configure(o.Guard, o.Channels, o.Base)
 	return n, nil
@@ -101,6 +101,15 @@ func (t Timing) withDefaults() Timing {
 		}
 	}
 	return t
+}
+
+// backOff returns the wait after so many attempts: 2 s, 10 s, 50 s, 250 s.
+func (t Timing) backOff(attempts int) time.Duration {
+	wait := t.Retry
+	for range attempts - 1 {
+		wait *= 5
+	}
+	return wait
 }
 
 // Configure replaces the guard and the channels while the hub runs.

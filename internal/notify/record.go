@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/event"
@@ -155,6 +156,42 @@ func readRecord(dir string) (record, error) {
 		r.Channels = map[string]Choice{}
 	}
 	return r, err
+}
+
+// outcomesOf lists the latest outcomes of a target, newest first.
+func (r *record) outcomesOf(name string) []Outcome {
+	list := []Outcome{}
+	for _, o := range slices.Backward(r.Outcomes) {
+		if o.Target == name && len(list) < 10 {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// owns reports whether a subscription is one of the credential's.
+func (r *record) owns(grant auth.Grant, id string) bool {
+	return slices.ContainsFunc(r.Subscriptions, func(s subscription) bool { return s.ID == id && s.of(grant) })
+}
+
+// withdrawQueued removes the waiting messages about a session, which a newer one
+// replaces.
+func (r *record) withdrawQueued(sessionID string) {
+	r.Deliveries = slices.DeleteFunc(r.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID })
+}
+
+// noteTold records that a target may have a message about a session.
+func (r *record) noteTold(d delivery) {
+	is, ok := r.Told[d.Note.SessionID]
+	if ok && d.Kind != Test && d.Kind != Withdrawn && !slices.Contains(is.Targets, d.Target) {
+		is.Targets = append(slices.Clone(is.Targets), d.Target)
+		r.Told[d.Note.SessionID] = is
+	}
+}
+
+// drop removes a delivery.
+func (r *record) drop(id string) {
+	r.Deliveries = slices.DeleteFunc(r.Deliveries, func(d delivery) bool { return d.ID == id })
 }
 
 // save replaces push.json atomically. The caller holds the lock.

@@ -147,7 +147,7 @@ func (n *Notifier) Subscriptions(grant auth.Grant) []wire.Subscription {
 	list := []wire.Subscription{}
 	for _, s := range n.saved.Subscriptions {
 		if s.of(grant) {
-			list = append(list, wire.Subscription{ID: s.ID, CreatedAt: s.CreatedAt, NotifyChoice: shown(s.Choice), Outcomes: n.outcomesOf("push " + s.ID)})
+			list = append(list, wire.Subscription{ID: s.ID, CreatedAt: s.CreatedAt, NotifyChoice: shown(s.Choice), Outcomes: n.saved.outcomesOf("push " + s.ID)})
 		}
 	}
 	return list
@@ -157,32 +157,15 @@ func (s subscription) of(grant auth.Grant) bool {
 	return s.Device == grant.ID && s.Kind == string(grant.Kind)
 }
 
-// outcomesOf lists the latest outcomes of a target, newest first. The caller holds
-// the lock.
-func (n *Notifier) outcomesOf(name string) []Outcome {
-	list := []Outcome{}
-	for _, o := range slices.Backward(n.saved.Outcomes) {
-		if o.Target == name && len(list) < 10 {
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
 // Unsubscribe removes a subscription of a credential.
 func (n *Notifier) Unsubscribe(grant auth.Grant, id string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.owns(grant, id) {
+	if !n.saved.owns(grant, id) {
 		return fmt.Errorf("%w: subscription %q", ErrNotFound, id)
 	}
 	n.removeSubscription(id)
 	return n.save()
-}
-
-// owns reports whether a subscription is one of the credential's. The lock is held.
-func (n *Notifier) owns(grant auth.Grant, id string) bool {
-	return slices.ContainsFunc(n.saved.Subscriptions, func(s subscription) bool { return s.ID == id && s.of(grant) })
 }
 
 // removeSubscription removes a subscription and its waiting messages. The caller
@@ -197,10 +180,10 @@ func (n *Notifier) removeSubscription(id string) {
 func (n *Notifier) TestPush(grant auth.Grant, id string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.owns(grant, id) {
+	if !n.saved.owns(grant, id) {
 		return fmt.Errorf("%w: subscription %q", ErrNotFound, id)
 	}
-	if err := n.mayTest(grant); err != nil {
+	if err := n.tests.take(grant); err != nil {
 		return err
 	}
 	n.test(id)
@@ -233,18 +216,21 @@ func (n *Notifier) placeOf(t target) place {
 
 func ownsAll(g auth.Grant) bool { return g.May(auth.Manage, "") }
 
-// maySend reports whether a request to a target may begin now. The lock is held.
-func (n *Notifier) maySend(p place) bool {
+// requests are those on their way, by target.
+type requests map[string]*request
+
+// maySend reports whether a request to a target may begin now.
+func (r requests) maySend(p place) bool {
 	others, own := 0, 0
-	for _, r := range n.busy {
-		if !r.place.owner {
+	for _, request := range r {
+		if !request.place.owner {
 			others++
 		}
-		if p.device != "" && r.place.device == p.device {
+		if p.device != "" && request.place.device == p.device {
 			own++
 		}
 	}
-	return len(n.busy) < sendingAtOnce && own < sendingOfOne && (p.owner || others < sendingAtOnce-ownersSending)
+	return len(r) < sendingAtOnce && own < sendingOfOne && (p.owner || others < sendingAtOnce-ownersSending)
 }
 
 // room refuses a new subscription of a credential that has no place for it. The lock is
@@ -288,19 +274,22 @@ func (n *Notifier) prune() {
 	n.keep()
 }
 
-// mayTest counts a test message of a credential. The lock is held.
-func (n *Notifier) mayTest(grant auth.Grant) error {
+// testTimes are the times of test messages of the last minute, by credential.
+type testTimes map[string][]time.Time
+
+// take counts a test message of a credential.
+func (t testTimes) take(grant auth.Grant) error {
 	now := time.Now()
-	recent := slices.DeleteFunc(n.tests[grant.ID], func(at time.Time) bool { return now.Sub(at) >= testWindow })
+	recent := slices.DeleteFunc(t[grant.ID], func(at time.Time) bool { return now.Sub(at) >= testWindow })
 	if len(recent) >= testsOfOne {
 		return fmt.Errorf("%w: %d test messages in a minute are the most", ErrBusy, testsOfOne)
 	}
-	for id, times := range n.tests { // of others, whose minute is over
+	for id, times := range t { // of others, whose minute is over
 		if now.Sub(times[len(times)-1]) >= testWindow {
-			delete(n.tests, id)
+			delete(t, id)
 		}
 	}
-	n.tests[grant.ID] = append(recent, now)
+	t[grant.ID] = append(recent, now)
 	return nil
 }
 
