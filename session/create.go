@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session/event"
@@ -113,7 +114,7 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 	if r.Key == "" {
 		return m.create(ctx, r)
 	}
-	done, err := m.holdKey(ctx, creationKey{r.Actor.ID, r.Key})
+	done, err := m.creating.hold(ctx, creationKey{r.Actor.ID, r.Key})
 	if err != nil {
 		return nil, err
 	}
@@ -126,24 +127,30 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 	return m.create(ctx, r)
 }
 
-// holdKey waits until no other creation with this key is running, so that two
-// concurrent requests create one session. Other keys do not wait.
-func (m *Manager) holdKey(ctx context.Context, key creationKey) (done func(), err error) {
+// creations are those with a key that are running.
+type creations struct {
+	mu      sync.Mutex
+	running map[creationKey]chan struct{} // closed when the creation with that key has ended
+}
+
+// hold waits until no other creation with this key is running, so that two concurrent
+// requests create one session. Other keys do not wait.
+func (c *creations) hold(ctx context.Context, key creationKey) (done func(), err error) {
 	for {
-		m.mu.Lock()
-		before, held := m.creating[key]
+		c.mu.Lock()
+		before, held := c.running[key]
 		if !held {
 			ended := make(chan struct{})
-			m.creating[key] = ended
-			m.mu.Unlock()
+			c.running[key] = ended
+			c.mu.Unlock()
 			return func() {
-				m.mu.Lock()
-				delete(m.creating, key)
-				m.mu.Unlock()
+				c.mu.Lock()
+				delete(c.running, key)
+				c.mu.Unlock()
 				close(ended)
 			}, nil
 		}
-		m.mu.Unlock()
+		c.mu.Unlock()
 		select {
 		case <-before:
 		case <-ctx.Done():

@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/search"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -68,7 +69,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	var all sync.WaitGroup
 	for range searches {
 		all.Go(func() {
-			_, err := h.manager.Search(left, session.SearchRequest{Text: "nowhere", Limit: 5})
+			_, err := h.manager.Search().Find(left, search.Request{Text: "nowhere", Limit: 5})
 			ended <- err
 		})
 	}
@@ -86,7 +87,7 @@ func TestManySearchesAtOnceTakeTurnsAndKeepNobodyFromWork(t *testing.T) {
 	}
 	answer()
 	all.Wait()
-	found, err := h.manager.Search(ctxOf(t), session.SearchRequest{Text: "nowhere", Limit: 5})
+	found, err := h.manager.Search().Find(ctxOf(t), search.Request{Text: "nowhere", Limit: 5})
 	require.NoError(t, err)
 	require.Empty(t, found.NextCursor)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
+	"github.com/abidehub/abide/session/search"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
 	"github.com/abidehub/abide/session/state"
@@ -85,14 +86,13 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	searching      chan struct{} // holds a value for each search that reads
-	searchPatience time.Duration // how long a search waits for that
+	search   *search.Sessions
+	creating creations
 
-	mu       sync.Mutex
-	open     map[string]*opening
-	broken   map[string]*problem.Error     // sessions whose last opening failed
-	creating map[creationKey]chan struct{} // closed when the running creation with that key has ended
-	closed   bool
+	mu     sync.Mutex
+	open   map[string]*opening
+	broken map[string]*problem.Error // sessions whose last opening failed
+	closed bool
 }
 
 // NewManager returns a manager that continues where the hub ended. In the
@@ -107,9 +107,6 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	if o.SweepEvery <= 0 {
 		o.SweepEvery = sweepEvery
-	}
-	if o.SearchPatience <= 0 {
-		o.SearchPatience = searchPatience
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -131,8 +128,8 @@ func NewManager(o Options) (*Manager, error) {
 		open:      map[string]*opening{},
 		broken:    map[string]*problem.Error{},
 
-		creating:  map[creationKey]chan struct{}{},
-		searching: make(chan struct{}, maxSearches()), searchPatience: o.SearchPatience,
+		creating: creations{running: map[creationKey]chan struct{}{}},
+		search:   search.NewSessions(o.Store, o.SearchPatience),
 	}
 	m.hub = hub{
 		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, counter: resume.NewCounter(),
@@ -235,6 +232,9 @@ func (m *Manager) ChangesSince(v uint64) (changed []list.Info, gone []string, no
 	}
 	return changed, gone, now
 }
+
+// Search finds text in the sessions. It opens none.
+func (m *Manager) Search() *search.Sessions { return m.search }
 
 // Reads returns people's read marks.
 func (m *Manager) Reads() *list.ReadMarks { return m.reads }

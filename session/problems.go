@@ -38,15 +38,10 @@ func (m *Manager) openFailure(id string) *problem.Error {
 	m.mu.Lock()
 	failed := m.broken[id]
 	m.mu.Unlock()
-	if failed == nil || !errors.Is(failed, journal.ErrAway) || m.isAway(id) {
+	if failed == nil || !errors.Is(failed, journal.ErrAway) || errors.Is(m.journal.Present(id), journal.ErrAway) {
 		return failed
 	}
 	return nil // it is back
-}
-
-// isAway reports whether a session's directory is gone.
-func (m *Manager) isAway(id string) bool {
-	return errors.Is(m.journal.Present(id), journal.ErrAway)
 }
 
 // listed returns a session's line of the list, also if the session cannot be

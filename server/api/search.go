@@ -5,7 +5,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/search"
 )
 
 const (
@@ -43,7 +43,7 @@ func searchRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	request := session.SearchRequest{Text: q.Get("q"), Only: c.grant.SessionID, Limit: defaultHits, Cursor: q.Get("cursor")}
+	request := search.Request{Text: q.Get("q"), Only: c.grant.SessionID, Limit: defaultHits, Cursor: q.Get("cursor")}
 	if limit != nil {
 		if *limit < 1 || *limit > maxHits {
 			return Invalid("limit is not between 1 and %d", maxHits)
@@ -53,7 +53,7 @@ func searchRoute(s *API, c *call) error {
 	if !c.grant.May(auth.Read, request.Only) {
 		return Forbidden()
 	}
-	page, err := s.manager.Search(c.r.Context(), request)
+	page, err := s.manager.Search().Find(c.r.Context(), request)
 	if err != nil {
 		return err
 	}
