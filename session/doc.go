@@ -13,6 +13,6 @@
 // restorer check and prepare a restarted agent before its next turn. turns begins
 // and ends turns, questions settles the agent's requests, intake takes prompts,
 // resumer settles interruptions, and agentOutput records the agent's output. They share
-// the turnRun: the phase of the open turn, with a table of the phases that may follow. A part
-// calls those before it in newEngine. The parts that end a turn call turnEnder.
+// the turnRun: the phase of the open turn, with a table of the phases that may follow.
+// A part calls those before it in newEngine. The parts that end a turn call turnEnder.
 package session
