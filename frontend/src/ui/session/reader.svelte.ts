@@ -184,8 +184,8 @@ export class Reader {
   /** The row that is given the focus within the next two frames; the next step goes from there. */
   focusing: string | undefined
 
-  /** Gives a row the focus and brings it into view. */
-  focus(key: string, again = true): void {
+  /** Gives a row the focus and brings it into view. Its row may take some frames to be in the page: it is tried `tries` times. */
+  focus(key: string, tries = 10): void {
     this.focusing = key
     // The row that has the focus may leave the page first: a key pressed then is still the feed's.
     const { activeElement } = document
@@ -198,9 +198,9 @@ export class Reader {
         const row = this.row(key)
         if (!row) {
           // Rows of other heights than assumed moved it out of the page.
-          if (!again || this.heights.indexOf(key) < 0) return
-          this.toRow(key)
-          return this.focus(key, false)
+          if (tries <= 1 || this.heights.indexOf(key) < 0) return
+          if (!this.following) this.toRow(key)
+          return this.focus(key, tries - 1)
         }
         row.focus({ preventScroll: true })
         // A follower is at the end, and its last row may be higher than the view.
