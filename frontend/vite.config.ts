@@ -45,6 +45,7 @@ export default defineConfig({
     environment: 'node',
     // The property tests run hundreds of cases, also on a busy machine.
     testTimeout: 30_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 })
 

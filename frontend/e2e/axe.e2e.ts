@@ -23,7 +23,7 @@ async function expectOpenToAll(page: Page): Promise<void> {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' || soak ? undefined : ofColours
     // A button that was just enabled is still changing its colour, so retry.
-    await expect.poll(() => barriers(page, rules), { message: colorScheme, timeout: 20_000 }).toEqual([])
+    await expect.poll(() => barriers(page, rules), { message: colorScheme }).toEqual([])
   }
 }
 

@@ -50,7 +50,7 @@ describe('a change', () => {
     expect(await change.getByText('return scale(20)').count(), 'removed').toBe(1)
     for (const colorScheme of ['light', 'dark'] as const) {
       await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(screen.page, ofColours), { timeout: 20_000 }).toEqual([])
+      await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
       await shot(screen, `diff-390-${colorScheme}`)
     }
     await screen.page.close()
@@ -174,7 +174,7 @@ describe('a change', () => {
     expect(old!.right).toBeLessThanOrEqual(now!.left)
     for (const colorScheme of ['light', 'dark'] as const) {
       await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(screen.page), { timeout: 20_000 }).toEqual([])
+      await expect.poll(() => barriers(screen.page)).toEqual([])
       await shot(screen, `diff-1440-${colorScheme}`)
     }
     await screen.page.reload()
@@ -232,7 +232,7 @@ describe('a sub-agent', () => {
       ])
       expect(await screen.feed.getByText('Read mine.go', { exact: true }).count()).toBe(1)
       expect(await row.getByText('Read mine.go', { exact: true }).count(), 'no sub-agent’s').toBe(0)
-      await expect.poll(() => barriers(screen.page), { timeout: 20_000 }).toEqual([])
+      await expect.poll(() => barriers(screen.page)).toEqual([])
       await shot(screen, `sub-agent-${size.width}`)
       await screen.page.close()
     })

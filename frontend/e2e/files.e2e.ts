@@ -88,7 +88,7 @@ describe.each([
     expect((await diff.locator('.changed').allTextContents()).join('')).toContain('println')
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(page, ofColours), { timeout: 20_000 }).toEqual([])
+      await expect.poll(() => barriers(page, ofColours)).toEqual([])
       await shot(screen, `changes-${size.width}-${colorScheme}`)
     }
     if (size !== phone) {

@@ -137,22 +137,24 @@ describe('a message of very many small blocks', () => {
         main.replaceChildren()
         const renderer = new rendering.Renderer(main)
         let nodes = 0
-        let longest = 0
+        const steps: number[] = []
         let last = performance.now()
         const step = text.length / 100
         for (let to = step; to <= text.length; to += step) {
           renderer.update(text.slice(0, to), true)
           await new Promise((done) => requestAnimationFrame(done))
           nodes = Math.max(nodes, main.querySelectorAll('*').length)
-          longest = Math.max(longest, performance.now() - last)
+          steps.push(performance.now() - last)
           last = performance.now()
         }
         renderer.update(text, false)
-        return { nodes, longest }
+        // The usual one of the longest texts: on a busy machine a single step may be late.
+        const late = steps.slice(-9).sort((a, b) => a - b)[4]!
+        return { nodes, late }
       }, text)
       expect(grown.nodes).toBeLessThan(1_200)
       // Generous for a slow machine; without a bound on the work a step took seconds.
-      expect(grown.longest).toBeLessThan(1_000)
+      expect(grown.late).toBeLessThan(1_000)
       const main = page.locator('main')
       await until('the end', async () => (await main.innerText()).includes('19999'))
       expect(await page.locator('main *').count()).toBeLessThan(1_200)

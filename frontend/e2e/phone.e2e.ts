@@ -74,7 +74,7 @@ describe('on a small screen', () => {
     }
     await screen.composer.fill('next')
     await screen.composer.press('Control+Enter')
-    await card.waitFor({ state: 'detached', timeout: 5000 })
+    await card.waitFor({ state: 'detached' })
     expect(screen.errors).toEqual([])
     await page.close()
   })
@@ -160,7 +160,7 @@ describe('on a poor network', () => {
     const { away, said, alarm } = await noted()
     // 20 ms and 100 ms of tolerance: the recorded times are not exactly those of the app's timers.
     expect(said! - away!, 'what is said').toBeGreaterThan(380)
-    expect(said! - away!, 'what is said').toBeLessThan(1_000)
+    expect(said! - away!, 'what is said').toBeLessThan(4_000) // long before the alarm, also on a busy machine
     expect(alarm! - away!, 'the alarm').toBeGreaterThan(4_900)
     await screen.page.getByText('No connection to the hub.').first().waitFor()
   })

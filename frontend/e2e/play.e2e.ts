@@ -38,9 +38,7 @@ async function expectOpenToAll(screen: Screen): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' ? undefined : ofColours
-    await expect
-      .poll(() => barriers(screen.page, rules), { message: colorScheme, timeout: 20_000 })
-      .toEqual([])
+    await expect.poll(() => barriers(screen.page, rules), { message: colorScheme }).toEqual([])
   }
 }
 
@@ -87,7 +85,7 @@ describe('a session, played back', () => {
     await expect.poll(async () => Math.max(...(await lasts(screen)))).toBe(next.seq)
     for (let i = 0; i < 4; i++) await keyboard.press('>')
     await keyboard.press('Space')
-    await expect.poll(() => place(screen), { timeout: 15_000 }).toBeGreaterThan(next.seq + 5)
+    await expect.poll(() => place(screen)).toBeGreaterThan(next.seq + 5)
     await keyboard.press('Space')
     await screen.page.getByRole('button', { name: 'Play', exact: true }).waitFor()
     await expectOpenToAll(screen)
@@ -160,7 +158,7 @@ describe('a session, played back', () => {
     await at(screen, 1)
     await hub.prompt(live, 'grow 1 5')
     await screen.page.getByRole('button', { name: 'Live' }).click()
-    await expect.poll(() => place(screen), { timeout: 20_000 }).toBeGreaterThan(200)
+    await expect.poll(() => place(screen)).toBeGreaterThan(200)
     await screen.page.keyboard.press('0')
     await at(screen, 1)
     await screen.page.getByLabel('Speed').selectOption('4')
@@ -168,7 +166,7 @@ describe('a session, played back', () => {
     await hub.event(live, 'turn_end')
     const last = hub.lastSeq(live)
     // The player has caught up: it is at the end, with all words of the agent once and in order.
-    await expect.poll(() => place(screen), { timeout: 30_000 }).toBe(last)
+    await expect.poll(() => place(screen)).toBe(last)
     const words = Array.from({ length: 1000 }, (_, i) => `word ${i}`).join(' ')
     const said = async (of: Screen) =>
       (await of.page.locator('article .message').allTextContents())

@@ -30,9 +30,7 @@ async function look(screen: Screen, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' ? undefined : ofColours
-    await expect
-      .poll(() => barriers(screen.page, rules), { message: colorScheme, timeout: 20_000 })
-      .toEqual([])
+    await expect.poll(() => barriers(screen.page, rules), { message: colorScheme }).toEqual([])
     await shot(screen, `${name}-${colorScheme}`)
   }
 }

@@ -96,7 +96,7 @@ describe('a session', () => {
     await film.page.locator('[data-play="1"][data-busy=false]').waitFor()
     await film.page.getByLabel('Speed').selectOption('16')
     await film.page.keyboard.press('Space')
-    await expect.poll(() => place(film, '[data-play]'), { timeout: 30_000 }).toBe(last)
+    await expect.poll(() => place(film, '[data-play]')).toBe(last)
     await film.page.close()
 
     const screen = await device.open(`/s/${session}/review`, desktop)

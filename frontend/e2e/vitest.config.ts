@@ -39,6 +39,7 @@ export default defineConfig({
     runner: './e2e/rig/runner.ts',
     // All lanes of the wake matrix run concurrently; the default limit is five.
     maxConcurrency: 8,
+    expect: { poll: { timeout: 60_000 } },
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },

@@ -4,6 +4,7 @@ import { EventCache } from '../src/net/cache'
 import { Database } from '../src/net/db'
 import { deviceStorage } from '../src/net/storage'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from './support/script'
+import { until } from './support/until'
 
 const chunks = Array.from({ length: 7_000 }, (_, at) => String(at))
 const { events } = new Script().say('m', ...chunks)
@@ -97,5 +98,5 @@ test('the device keeps the twenty sessions written last', async () => {
     await cache.flush()
   }
   expect(ids.filter((id) => cache.hint(id) === null)).toEqual(ids.slice(0, 3))
-  await vi.waitFor(async () => expect(await db.use((h) => h.count('runs'))).toBe(20))
+  await until(async () => expect(await db.use((h) => h.count('runs'))).toBe(20))
 })

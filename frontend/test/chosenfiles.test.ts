@@ -1,9 +1,10 @@
 import 'fake-indexeddb/auto'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { ChosenDB, chosenLayout } from '../src/net/chosenfiles'
 import { Database } from '../src/net/db'
 import { filesMax } from '../src/ui/session/chosen'
 import { Draft } from '../src/ui/session/draft.svelte'
+import { until } from './support/until'
 
 const file = (id: string, bytes: number) => ({ id, name: id, blob: new Blob(['x'.repeat(bytes)]) })
 const picked = (...names: string[]) => names.map((n) => new File(['x'], n)) as unknown as FileList
@@ -11,7 +12,6 @@ const names = (files: readonly { name: string }[]) => files.map((f) => f.name)
 let count = 0
 const name = () => `chosen-${++count}`
 const tab = (db: string, most?: number) => new ChosenDB(new Database(db, chosenLayout), most)
-const until = vi.waitFor
 
 test('files beyond the limit are refused and not kept, and the files of other drafts stay', async () => {
   const chosen = tab(name(), 100)

@@ -98,7 +98,7 @@ test('if the network and the connection are lost, "offline" is shown before the 
   connection.start()
   await expect.poll(() => phases).toEqual(['dialling', 'open'])
   dispatchEvent(new Event('offline'))
-  await expect.poll(() => phases, { timeout: 10_000 }).toEqual(['dialling', 'open', 'checking', 'offline'])
+  await expect.poll(() => phases).toEqual(['dialling', 'open', 'checking', 'offline'])
 })
 
 test('with a network the first phase is "dialling"', async () => {

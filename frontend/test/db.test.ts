@@ -7,6 +7,7 @@ import { Outbox } from '../src/net/outbox'
 import { OutboxDB } from '../src/net/outboxdb'
 import { Requests } from '../src/net/requests'
 import { deviceStorage } from '../src/net/storage'
+import { until } from './support/until'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -55,7 +56,7 @@ test('a prompt is sent and kept while a frozen tab keeps the database from openi
   expect(new Journal(device).all()).toMatchObject([{ item: { id: 'p' } }])
   vi.useRealTimers()
   tab.close()
-  await vi.waitFor(() => expect(device.length).toBe(0))
+  await until(() => expect(device.length).toBe(0))
   expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
 })
 
@@ -79,7 +80,7 @@ test('items removed while the database opens late are removed once it is open, a
   await kept.put({ ...item('again'), text: 'once more' })
   vi.useRealTimers()
   tab.close()
-  await vi.waitFor(() => expect(device.length).toBe(0), 20_000)
+  await until(() => expect(device.length).toBe(0))
   expect(await db.use((h) => h.getAll('outbox'))).toMatchObject([
     { item: { id: 'again', text: 'once more' } },
   ])
@@ -127,7 +128,7 @@ test('the version of an item that a page wrote last is used, not the older one i
   const page = (tab: string) => new OutboxDB(db, tab, undefined, new Journal(device))
   const one = page('one')
   await one.put({ ...prompt, createdAt: 1, status: 'failed', problem: 'too busy' })
-  await vi.waitFor(() => expect(device.length).toBe(0))
+  await until(() => expect(device.length).toBe(0))
   const failing = vi.spyOn(db, 'use').mockRejectedValue(new Error('severed'))
   await one.put({ ...prompt, createdAt: 2, status: 'queued' })
   failing.mockRestore()
@@ -158,7 +159,7 @@ test('a late opening of the database is waited for once; later uses fail at once
   expect(opens).toHaveBeenCalledTimes(1)
   vi.useRealTimers()
   tab.close()
-  await vi.waitFor(async () => expect(await read()).toBe(0))
+  await until(async () => expect(await read()).toBe(0))
   expect(opens).toHaveBeenCalledTimes(1)
 })
 

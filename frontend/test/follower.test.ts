@@ -7,6 +7,7 @@ import { Requests } from '../src/net/requests'
 import { Store } from '../src/state/store'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
+import { until } from './support/until'
 
 const events = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'go' })
@@ -207,7 +208,7 @@ describe('the event cache', () => {
     p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
     p.frame(eventsFrame(range(10, 12)))
     expect(p.session().status).toBe('loading')
-    await vi.waitFor(() => expect(p.session().status).toBe('ready'))
+    await until(() => expect(p.session().status).toBe('ready'))
     expect([p.session().feed.first, p.session().feed.last, p.text()]).toEqual([2, 12, 'abcdefghijk'])
   })
 
@@ -215,7 +216,7 @@ describe('the event cache', () => {
     await visited()
     const p = page(false)
     p.follower.follow(sessionId)
-    await vi.waitFor(() => expect(p.text()).toBe('abcdefgh'))
+    await until(() => expect(p.text()).toBe('abcdefgh'))
   })
 
   it('can be written by two tabs that split the events at different places', async () => {
@@ -225,7 +226,7 @@ describe('the event cache', () => {
     await p.cache.flush()
     const q = page()
     q.follower.follow(sessionId)
-    await vi.waitFor(() => expect(q.session().status).toBe('ready'))
+    await until(() => expect(q.session().status).toBe('ready'))
     q.frame(eventsFrame(range(6, 7)))
     await q.cache.flush()
     p.frame(eventsFrame(range(6, 9)))
@@ -236,7 +237,7 @@ describe('the event cache', () => {
 
     const next = page(false)
     next.follower.follow(sessionId)
-    await vi.waitFor(() => expect(next.text()).toBe('abcdefgh'))
+    await until(() => expect(next.text()).toBe('abcdefgh'))
   })
 
   it('of an older version of the app is deleted, but its outbox is kept', async () => {
@@ -267,7 +268,7 @@ describe('the event cache', () => {
     p.follower.follow(sessionId)
     p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
     p.frame(eventsFrame(range(10, 12)))
-    await vi.waitFor(() => expect(p.sent.at(-1)).toMatchObject({ type: 'observe', tail: 100 }))
+    await until(() => expect(p.sent.at(-1)).toMatchObject({ type: 'observe', tail: 100 }))
     p.frame(loadedFrame(range(3, 12)))
     expect([p.session().feed.first, p.session().feed.last]).toEqual([3, 12])
     expect(p.cache.hint(sessionId)).toBeNull()
@@ -291,7 +292,7 @@ describe('the event cache', () => {
     )
     const p = page()
     p.follower.follow(sessionId)
-    await vi.waitFor(() => expect(p.sent.at(-1)).toMatchObject({ type: 'observe', tail: 100 }))
+    await until(() => expect(p.sent.at(-1)).toMatchObject({ type: 'observe', tail: 100 }))
     expect(p.session().status).toBe('loading')
   })
 
@@ -300,7 +301,7 @@ describe('the event cache', () => {
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: 'ffffffffffffffff' }))
-    await vi.waitFor(() => expect(p.session().epoch).toBe('ffffffffffffffff'))
+    await until(() => expect(p.session().epoch).toBe('ffffffffffffffff'))
     expect(p.session().feed.last).toBe(3)
     await p.cache.flush()
     expect(p.cache.hint(sessionId)).toEqual({ epoch: 'ffffffffffffffff', first: 1, last: 3 })
@@ -319,9 +320,9 @@ describe('the event cache', () => {
     await visited()
     const p = page()
     p.follower.follow(sessionId)
-    await vi.waitFor(() => expect(p.session().status).toBe('ready'))
+    await until(() => expect(p.session().status).toBe('ready'))
     p.frame({ type: 'session_gone', session_id: sessionId })
     expect(p.cache.hint(sessionId)).toBeNull()
-    await vi.waitFor(async () => expect(await db.use((h) => h.count('pages'))).toBe(0))
+    await until(async () => expect(await db.use((h) => h.count('pages'))).toBe(0))
   })
 })

@@ -9,6 +9,7 @@ import { deviceStorage } from '../src/net/storage'
 import type { OutboxItem } from '../src/state/outboxitem'
 import type { Message } from '../src/state/message'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
+import { until } from './support/until'
 
 /** A fake of the browser's Web Locks, as far as the outbox uses them. A tab's locks are released when it is killed. */
 class FakeLocks {
@@ -104,7 +105,7 @@ describe('the outbox', () => {
     expect(t.shown.get('p1')?.status).toBe('sending')
     t.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
     expect(t.shown.size).toBe(0)
-    await vi.waitFor(async () => expect(await kept()).toEqual([]))
+    await until(async () => expect(await kept()).toEqual([]))
   })
 
   it('sends the scope of a remembered answer and the time of a prompt only if they were chosen', async () => {
@@ -130,7 +131,7 @@ describe('the outbox', () => {
     await t.outbox.add({ ...prompt('p2'), sessionId: 'other' })
     t.outbox.forget('s')
     expect([...t.shown.keys()]).toEqual(['p2'])
-    await vi.waitFor(async () => expect(await kept()).toEqual(['p2']))
+    await until(async () => expect(await kept()).toEqual(['p2']))
   })
 
   it('keeps an item without a connection and sends it with the same id on a new one', async () => {
@@ -206,11 +207,11 @@ describe('the outbox', () => {
     await first.outbox.add(prompt('p1'))
     first.answer({ type: 'error', code: 'too_large', message: 'the prompt is too large' })
     const device = async () => (await db.use((h) => h.get('outbox', 'p1')))?.item
-    await vi.waitFor(async () => expect((await device())?.status).toBe('failed'))
+    await until(async () => expect((await device())?.status).toBe('failed'))
     now += 9 * 60_000
     first.link.connected = false
     first.outbox.retry('p1')
-    await vi.waitFor(async () => expect(await device()).toMatchObject({ status: 'queued', createdAt: now }))
+    await until(async () => expect(await device()).toMatchObject({ status: 'queued', createdAt: now }))
   })
 
   it('has no pending request for an item that was never sent', async () => {
@@ -232,7 +233,7 @@ describe('the outbox', () => {
     await b.outbox.load()
     expect([b.sent.length, c.sent.length]).toEqual([1, 0])
     locks.kill('b')
-    await vi.waitFor(() => expect(c.sent).toMatchObject([{ type: 'prompt', prompt_id: 'p1' }]))
+    await until(() => expect(c.sent).toMatchObject([{ type: 'prompt', prompt_id: 'p1' }]))
   })
 
   it.each([
@@ -374,11 +375,11 @@ describe('the outbox', () => {
     t.storage.put = () => Promise.reject(new Error('severed'))
     let settled = false
     void t.outbox.add(prompt('p1')).then(() => (settled = true))
-    await vi.waitFor(() => expect(t.sent.length).toBe(1))
+    await until(() => expect(t.sent.length).toBe(1))
     await new Promise((later) => setTimeout(later))
     expect(settled, 'nothing keeps it: what it was made of must stay').toBe(false)
     t.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
-    await vi.waitFor(() => expect(settled).toBe(true))
+    await until(() => expect(settled).toBe(true))
   })
 })
 
@@ -399,20 +400,18 @@ describe('tabs of one browser', () => {
     const a = joined('a', false)
     const b = joined('b')
     await a.outbox.add(prompt('p1'))
-    await vi.waitFor(() => expect(status(b, 'p1')).toBe('queued'))
+    await until(() => expect(status(b, 'p1')).toBe('queued'))
     const late = joined('c')
-    await vi.waitFor(() => expect(status(late, 'p1')).toBe('queued'))
+    await until(() => expect(status(late, 'p1')).toBe('queued'))
     a.link.connected = true
     a.outbox.resend()
-    await vi.waitFor(() => expect(status(b, 'p1')).toBe('sending'))
+    await until(() => expect(status(b, 'p1')).toBe('sending'))
     a.answer({ type: 'error', code: 'too_large', message: 'too large' })
-    await vi.waitFor(() =>
-      expect(b.shown.get('p1')).toMatchObject({ status: 'failed', problem: 'too large' }),
-    )
+    await until(() => expect(b.shown.get('p1')).toMatchObject({ status: 'failed', problem: 'too large' }))
     b.outbox.retry('p1')
-    await vi.waitFor(() => expect(a.sent.length).toBe(2))
+    await until(() => expect(a.sent.length).toBe(2))
     a.answer({ type: 'prompt_received', prompt_id: 'p1', seq: 7 })
-    await vi.waitFor(() => expect([b.shown.size, late.shown.size]).toEqual([0, 0]))
+    await until(() => expect([b.shown.size, late.shown.size]).toEqual([0, 0]))
     expect([b.sent, late.sent]).toEqual([[], []])
   })
 
@@ -420,14 +419,14 @@ describe('tabs of one browser', () => {
     const a = joined('a', false)
     const b = joined('b')
     await a.outbox.add(prompt('p1'))
-    await vi.waitFor(() => expect(b.shown.size).toBe(1))
+    await until(() => expect(b.shown.size).toBe(1))
     b.outbox.drop('p1')
-    await vi.waitFor(() => expect(a.shown.size).toBe(0))
+    await until(() => expect(a.shown.size).toBe(0))
     a.link.connected = true
     a.outbox.resend()
     expect(a.sent).toEqual([])
-    await vi.waitFor(async () => expect(await kept()).toEqual([]))
-    await vi.waitFor(() => expect(device.length).toBe(0))
+    await until(async () => expect(await kept()).toEqual([]))
+    await until(() => expect(device.length).toBe(0))
   })
 
   it('take over the stored items of a closed tab at once, and stop showing those that were not stored', async () => {
@@ -438,12 +437,12 @@ describe('tabs of one browser', () => {
     await a.outbox.add(prompt('p1'))
     vi.spyOn(a.storage, 'put').mockRejectedValue(new Error('no room'))
     void a.outbox.add(prompt('p2')) // not stored, only in the memory of its page
-    await vi.waitFor(() => expect([b.shown.size, c.shown.size]).toEqual([2, 2]))
+    await until(() => expect([b.shown.size, c.shown.size]).toEqual([2, 2]))
     a.channel.close()
     locks.kill('a')
-    await vi.waitFor(() => expect(b.sent).toMatchObject([{ prompt_id: 'p1' }]))
-    await vi.waitFor(() => expect([...c.shown.keys()]).toEqual(['p1']), 10_000)
-    await vi.waitFor(() => expect([...b.shown.keys()]).toEqual(['p1']))
+    await until(() => expect(b.sent).toMatchObject([{ prompt_id: 'p1' }]))
+    await until(() => expect([...c.shown.keys()]).toEqual(['p1']))
+    await until(() => expect([...b.shown.keys()]).toEqual(['p1']))
     expect(c.sent).toEqual([])
   })
 })

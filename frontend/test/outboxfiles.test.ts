@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { ApiError } from '../src/net/api'
 import { Outbox } from '../src/net/outbox'
 import { Requests } from '../src/net/requests'
@@ -7,6 +7,7 @@ import type { Message } from '../src/state/message'
 import type { Attachment, ClientMessage } from '../src/wire/gen'
 import { acceptFiles, fileMax, filesMax } from '../src/ui/session/chosen'
 import { MemoryStorage } from './support/memorystorage'
+import { until } from './support/until'
 
 const file = (name: string): OutboxFile => ({ name, blob: new Blob([name], { type: 'text/plain' }) })
 const stored = (name: string): Attachment => ({ name, media_type: 'text/plain', bytes: 1, sha256: name })
@@ -33,10 +34,10 @@ test('a prompt is sent once the hub has all its files, and later prompts wait fo
   await prompt('p2')
   expect(prompts()).toEqual([])
   release[0]!()
-  await vi.waitFor(() => expect(release).toHaveLength(2))
+  await until(() => expect(release).toHaveLength(2))
   expect(prompts()).toEqual([])
   release[1]!()
-  await vi.waitFor(() => expect(prompts().map((p) => p.prompt_id)).toEqual(['p1', 'p2']))
+  await until(() => expect(prompts().map((p) => p.prompt_id)).toEqual(['p1', 'p2']))
   expect(prompts()[0]?.attachments?.map((a) => a.sha256)).toEqual(['a', 'b'])
 })
 
@@ -46,7 +47,7 @@ test('the prompt of a dead tab is sent with its files by the next tab', async ()
   const { box, prompts, storage } = outbox(async (_, f) => stored(f.name))
   for (const item of await first.storage.all()) await storage.put(item)
   await box.load()
-  await vi.waitFor(() => expect(prompts()[0]?.attachments).toEqual([stored('a')]))
+  await until(() => expect(prompts()[0]?.attachments).toEqual([stored('a')]))
 })
 
 test('a file the hub refuses fails the prompt with a reason and keeps it for a retry', async () => {
@@ -56,11 +57,11 @@ test('a file the hub refuses fails the prompt with a reason and keeps it for a r
     return stored(f.name)
   })
   await prompt('p1', [file('a')])
-  await vi.waitFor(() => expect(shown.at(-1)?.status).toBe('failed'))
+  await until(() => expect(shown.at(-1)?.status).toBe('failed'))
   expect(shown.at(-1)?.problem).toContain('too large')
   refuse = false
   box.retry('p1')
-  await vi.waitFor(() => expect(prompts()).toHaveLength(1))
+  await until(() => expect(prompts()).toHaveLength(1))
 })
 
 test.each([
@@ -78,7 +79,7 @@ test.each([
   expect(shown.at(-1)?.status).toBe('queued')
   away = false
   box.resend()
-  await vi.waitFor(() => expect(prompts()).toHaveLength(1))
+  await until(() => expect(prompts()).toHaveLength(1))
 })
 
 test('files too large, empty or too many are left out with a reason', () => {
