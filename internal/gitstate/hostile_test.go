@@ -215,6 +215,7 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 	require.GreaterOrEqual(t, len(hostile()), 40)
 	real, err := exec.LookPath("git")
 	require.NoError(t, err)
+	from := mergeable(t)
 	for name, make := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +224,7 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 				"[ -f \"$GIT_DIR/config\" ] && sed 's/^/line=/' \"$GIT_DIR/config\"; } >> "+seen+"\nexec "+real+" \"$@\"\n"))
 			require.NoError(t, err)
 			tr := newTrap(t)
-			work := make(t, mergeable(t), tr.program)
+			work := make(t, copied(t, from), tr.program)
 			require.Empty(t, tr.sprung(t), "the trap is set, not sprung")
 			ctx, cancel := context.WithTimeout(t.Context(), bound)
 			defer cancel()
@@ -281,9 +282,19 @@ func mergeable(t *testing.T) string {
 	return dir
 }
 
+// copied is a copy of a repository. To make one takes ten processes.
+func copied(t *testing.T, from string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	out, err := exec.Command("cp", "-a", from, dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return dir
+}
+
 // The traps are real ones: git as a person runs it springs them.
 func TestGitAsAPersonRunsItRunsWhatTheRepositoryNames(t *testing.T) {
 	later := []string{"attr.tree", "hooks in the configuration"} // of a later git
+	from := mergeable(t)
 	for name, make := range hostile() {
 		if slices.Contains(later, name) {
 			continue
@@ -291,7 +302,7 @@ func TestGitAsAPersonRunsItRunsWhatTheRepositoryNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := newTrap(t)
-			work := make(t, mergeable(t), tr.program)
+			work := make(t, copied(t, from), tr.program)
 			for _, args := range [][]string{{"status"}, {"diff", "HEAD"}, {"commit", "-a"}, {"commit", "-q", "-a", "-m", "all"}, {"merge", "other"}, {"st"},
 				{"worktree", "add", filepath.Join(t.TempDir(), "made"), "HEAD"}, {"credential", "fill"}} {
 				ctx, cancel := context.WithTimeout(t.Context(), bound)
