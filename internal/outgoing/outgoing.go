@@ -45,8 +45,8 @@ type Guard struct {
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// TLS is the transport to start from, for tests with certificates of their own.
 	TLS *http.Transport
-	// bound is how long a request may take in all; 0 is 5 s.
-	bound time.Duration
+	// Bound is how long a request may take in all; 0 is 5 s.
+	Bound time.Duration
 }
 
 // Public is the guard without Allow: for addresses that were not named by an owner.
@@ -90,7 +90,7 @@ func (g *Guard) Send(ctx context.Context, method, address string, header http.He
 	if err != nil {
 		return Answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(g.bound, defaultBound))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(g.Bound, defaultBound))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {

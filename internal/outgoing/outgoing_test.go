@@ -157,7 +157,7 @@ func TestFault62ARequestEndsAtItsLimitOfTimeWhereverItIs(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		outgoing.Bound(g, 100*time.Millisecond)
+		g.Bound = 100 * time.Millisecond
 		_, err := g.Send(t.Context(), "POST", address, nil, nil)
 		require.ErrorIs(t, err, context.DeadlineExceeded, name)
 	}
