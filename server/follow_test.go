@@ -314,3 +314,17 @@ func (s *slowConn) Read(p []byte) (int, error) {
 	time.Sleep(time.Until(s.next))
 	return n, err
 }
+
+func TestASocketFollowsAtMost64Sessions(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	p := h.dial("/api/ws")
+	for i := range 65 {
+		id := h.session().ID()
+		p.send(&wire.Observe{RequestID: "r", SessionID: id})
+		if i < 64 {
+			find(p, func(m *wire.EventsLoaded) bool { return m.SessionID == id })
+			continue
+		}
+		require.Equal(t, wire.CodeBusy, find[*wire.Error](p, nil).Code)
+	}
+}

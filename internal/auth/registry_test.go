@@ -3,8 +3,11 @@ package auth_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -374,4 +377,33 @@ func TestScopes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.may, c.grant.May(c.verb, c.on)) })
 	}
+}
+
+func TestOnlySoManyTokensAreKept(t *testing.T) {
+	dir := t.TempDir()
+	_, _, err := open(t, dir, newClock()).MintToken(auth.TokenRequest{Scope: auth.Owner, Name: "one"})
+	require.NoError(t, err)
+	path := filepath.Join(dir, "auth.json")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var kept map[string]any
+	require.NoError(t, json.Unmarshal(data, &kept))
+	one := kept["tokens"].([]any)[0].(map[string]any)
+	var all []any
+	for i := range 1000 {
+		another := maps.Clone(one)
+		another["id"] = fmt.Sprintf("%016x", i)
+		another["hash"] = fmt.Sprintf("%064x", i)
+		all = append(all, another)
+	}
+	kept["tokens"] = all
+	data, err = json.Marshal(kept)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	r := open(t, dir, newClock())
+	_, _, err = r.MintToken(auth.TokenRequest{Scope: auth.Owner, Name: "one more"})
+	require.ErrorIs(t, err, auth.ErrInvalid)
+	require.NoError(t, r.Revoke(fmt.Sprintf("%016x", 7)))
+	_, _, err = r.MintToken(auth.TokenRequest{Scope: auth.Owner, Name: "one more"})
+	require.NoError(t, err)
 }
