@@ -17,6 +17,15 @@ describe('the feed', () => {
     expect(texts[0]!.last).toBe(6)
   })
 
+  it('has no line for what an agent sends for its client alone', () => {
+    const status = { sessionUpdate: 'session_info_update', _meta: { codex: { threadStatus: { type: 'idle' } } } }
+    const script = new Script()
+      .add('note', { method: '_auth/status_update', raw: { authStatus: { kind: 'gateway' } } })
+      .add('note', { method: 'session/update', raw: status })
+      .add('note', { method: 'session/update', raw: { sessionUpdate: 'hologram' } })
+    expect(items(fold(script.events)).map((i) => i.seq)).toEqual([3])
+  })
+
   it('begins a new text below a tool call', () => {
     const script = new Script().say('m', 'before').add('tool_call', { tool_call_id: 't' }).say('m', 'after')
     expect(items(fold(script.events)).map((i) => i.kind)).toEqual(['text', 'tool', 'text'])

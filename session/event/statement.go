@@ -1,6 +1,9 @@
 package event
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // The sources of a note with a method of the hub's own that is not the hub's.
 const (
@@ -34,4 +37,20 @@ func (n Note) Statement() string {
 		return ""
 	}
 	return n.Method
+}
+
+// Background reports whether the note is of a kind that agents send for the client
+// alone: who is logged in (_auth/…, Codex), or information about the session without a
+// title (Codex). It is kept, and is no line of the talk.
+func (n Note) Background() bool {
+	if strings.HasPrefix(n.Method, "_auth/") {
+		return true
+	}
+	if n.Method != "session/update" || n.Text != "" {
+		return false
+	}
+	var update struct {
+		Kind string `json:"sessionUpdate"`
+	}
+	return json.Unmarshal(n.Raw, &update) == nil && update.Kind == "session_info_update"
 }

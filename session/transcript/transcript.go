@@ -136,6 +136,10 @@ func (t *Transcript) apply(e event.Event, payload event.Payload) {
 		t.turn(e.Turn).Interrupted = &p
 	case event.InterruptionSettled, event.WorkspaceSeen, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
 		// state, which a transcript does not tell
+	case event.Note:
+		if !p.Background() {
+			t.add(e, &Entry{Kind: Other, Other: &e})
+		}
 	default:
 		t.add(e, &Entry{Kind: Other, Other: &e})
 	}

@@ -96,11 +96,12 @@ export function itemOf(event: AbideEvent): Item | null {
     case 'agent_exit':
     case 'agent_stalled':
     case 'error':
-    case 'note':
     case 'epoch':
     case 'log_truncated':
     case 'corrupt':
       return { ...head, kind: 'event', key: `event:${head.seq}`, event }
+    case 'note':
+      return background(event.data) ? null : { ...head, kind: 'event', key: `event:${head.seq}`, event }
     case 'turn_start':
     case 'turn_interrupted': // the end of the turn follows
     case 'interruption_settled':
@@ -118,6 +119,15 @@ export function itemOf(event: AbideEvent): Item | null {
       return { ...head, kind: 'unknown', key: `event:${head.seq}`, type: unknown.type, data: unknown.data }
     }
   }
+}
+
+/** Says whether a note is of a kind that agents send for the client alone, as Note.Background in Go. */
+function background(note: { method: string; text?: unknown; raw?: unknown }): boolean {
+  if (note.method.startsWith('_auth/')) {
+    return true
+  }
+  const update = record(note.raw)
+  return note.method === 'session/update' && !note.text && update['sessionUpdate'] === 'session_info_update'
 }
 
 type HeadOnly = Pick<Item, 'seq' | 'last' | 'time' | 'until' | 'turn'>
