@@ -203,10 +203,10 @@ describe('an interrupted turn', () => {
 })
 
 const opencode = join(homedir(), '.cache/abide-agents/opencode-ai@1.18.33/node_modules/.bin/opencode')
-const player = resolve(import.meta.dirname, '../../../shared/tools/fakellm.mjs')
+const player = resolve(import.meta.dirname, '../../internal/blackbox/testdata/fakellm.mjs')
 
 // The soak of internal/blackbox, which runs earlier, installs the agent.
-describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode) && existsSync(player))(
+describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode))(
   'a real agent',
   () => {
     let model: Process

@@ -4,48 +4,124 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
 )
 
 // realAgent is an agent from npm with a simulated model on loopback.
 type realAgent struct {
-	name, npm, bin string
-	args           []string
+	name string
+	// packages are its npm packages. The first one gives the name of its folder.
+	packages []string
+	// command has ./ before the programs of the packages.
+	command []string
 	// allow, reject are the option kinds it offers for a tool call.
 	allow, reject event.PermissionKind
-	env           func(home, model string) map[string]string
+	// asking is the mode in which it asks, if it does not begin in that.
+	asking string
+	// subAgent is its tool for a sub-agent, and a kind of those; empty if no script
+	// makes it call one.
+	subAgent, subAgentKind string
+	// asks returns the words of a script that make it run a command, with a question
+	// before. Nil means that it asks for every one.
+	asks func(command string) string
+	// settings writes its configuration to its home and returns its environment.
+	settings func(t *testing.T, home, model string) map[string]string
 }
 
 func realAgents() []realAgent {
 	return []realAgent{
 		{
-			name: "opencode", npm: "opencode-ai@1.18.33", bin: "opencode", args: []string{"acp"},
-			allow: event.AllowOnce, reject: event.RejectOnce,
-			env: func(home, model string) map[string]string {
-				return map[string]string{"HOME": home, "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_CONFIG_CONTENT": opencodeConfig(model)}
+			name: "opencode", packages: []string{"opencode-ai@1.18.33"}, command: []string{"./opencode", "acp"},
+			allow: event.AllowOnce, reject: event.RejectOnce, subAgent: "task", subAgentKind: "general",
+			settings: func(_ *testing.T, _, model string) map[string]string {
+				return map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_CONFIG_CONTENT": opencodeConfig(model)}
 			},
 		},
 		{
-			name: "claude", npm: "@agentclientprotocol/claude-agent-acp@0.100.0", bin: "claude-agent-acp",
+			name: "claude", packages: []string{"@agentclientprotocol/claude-agent-acp@0.100.0"}, command: []string{"./claude-agent-acp"},
+			allow: event.AllowOnce, reject: event.RejectOnce, subAgent: "Task", subAgentKind: "general-purpose",
+			settings: func(_ *testing.T, _, model string) map[string]string {
+				return map[string]string{"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+			},
+		},
+		{
+			name: "codex", packages: []string{"@agentclientprotocol/codex-acp@2.6.0"}, command: []string{"./codex-acp"},
+			allow: event.AllowOnce, reject: event.RejectOnce, asking: "read-only",
+			asks: func(command string) string {
+				args, _ := json.Marshal(map[string]string{"cmd": command, "sandbox_permissions": "require_escalated", "justification": "to write"})
+				return "[[tool:exec_command|" + string(args) + "]]"
+			},
+			settings: func(t *testing.T, home, model string) map[string]string {
+				configured(t, filepath.Join(home, ".codex", "config.toml"), `model = "fake-model"
+model_provider = "fake"
+approval_policy = "on-request"
+sandbox_mode = "read-only"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.fake]
+name = "Fake"
+base_url = "`+model+`/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+`)
+				return map[string]string{"FAKE_KEY": "x", "OPENAI_API_KEY": "sk-fake"}
+			},
+		},
+		{
+			name: "kimi", packages: []string{"@moonshot-ai/kimi-code@2.1.0", "node@22"}, command: []string{"./node", "./kimi", "acp"},
 			allow: event.AllowOnce, reject: event.RejectOnce,
-			env: func(home, model string) map[string]string {
-				return map[string]string{
-					"HOME": home, "ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "x",
-					"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-				}
+			settings: func(t *testing.T, home, model string) map[string]string {
+				configured(t, filepath.Join(home, ".kimi-code", "config.toml"), `default_model = "fake"
+telemetry = false
+[models.fake]
+provider = "fake"
+model = "fake-model"
+max_context_size = 128000
+[providers.fake]
+type = "openai"
+base_url = "`+model+`/v1"
+api_key = "x"
+`)
+				return map[string]string{"KIMI_CODE_NO_AUTO_UPDATE": "1", "KIMI_DISABLE_TELEMETRY": "1"}
 			},
 		},
 	}
+}
+
+func configured(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// shell returns the words of a script that make the agent ask for a command and run
+// it.
+func (a realAgent) shell(command string) string {
+	if a.asks != nil {
+		return a.asks(command)
+	}
+	return "[[shell:" + command + "]]"
+}
+
+// write returns the words of a script that make the agent ask for a change of a file
+// and write it.
+func (a realAgent) write(path, text string) string {
+	if a.asks != nil {
+		return a.asks("echo '" + text + "' > " + path)
+	}
+	return "[[write:" + path + "|" + text + "]]"
 }
 
 func opencodeConfig(model string) string {
@@ -74,11 +150,11 @@ func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...st
 		t.Run(a.name, func(t *testing.T) {
 			home := t.TempDir()
 			record := filepath.Join(t.TempDir(), "record")
-			command := append([]string{install(t, a)}, a.args...)
 			spec := agent{
-				Command: command, Env: a.env(home, startModel(t)),
+				Command: install(t, a), Env: a.settings(t, home, startModel(t)),
 				Resume: map[string]any{"delegating": []string{"task"}},
 			}
+			spec.Env["HOME"] = home
 			spec.Env[hiddenName] = strings.Join(hidden, " ")
 			h := newHub(t, settings{agents: map[string]agent{a.name: tapped(t, record, spec)}, more: "resume: {segment_tokens: 4000}\n"})
 			run(t, &rig{hub: h, agent: a, record: record})
@@ -93,8 +169,28 @@ type rig struct {
 	record string
 }
 
-// install returns the path of the agent's program, from the cache if it is there.
-func install(t *testing.T, a realAgent) string {
+// create creates a session in which the agent asks before it acts.
+func (r *rig) create(name string) wire.SessionInfo {
+	r.t.Helper()
+	session := r.hub.create(name)
+	if r.agent.asking != "" {
+		r.choose(r.screen("chooser", session, 0), session.SessionID, r.agent.asking)
+	}
+	return session
+}
+
+// choose changes the agent's mode.
+func (r *rig) choose(c *screen, session, mode string) {
+	r.t.Helper()
+	before := len(c.seen())
+	require.NoError(r.t, c.socket().Send(r.t.Context(), &wire.SetMode{SessionID: session, ModeID: mode}))
+	c.until("mode "+mode, func(events []event.Event, _ *wire.State) bool {
+		return slices.ContainsFunc(payloads[event.Mode](r.t, events[before:]), func(m event.Mode) bool { return m.ModeID == mode && m.By != "" })
+	})
+}
+
+// install returns the agent's command, from the cache if it is there.
+func install(t *testing.T, a realAgent) []string {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -102,11 +198,15 @@ func install(t *testing.T, a realAgent) string {
 	}
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
-	name, version, _ := strings.Cut(strings.TrimPrefix(a.npm, "@agentclientprotocol/"), "@")
-	dir := filepath.Join(cache, "abide-agents", name+"@"+version)
-	program := filepath.Join(dir, "node_modules", ".bin", a.bin)
-	if _, err := os.Stat(program); err == nil {
-		return program
+	dir := filepath.Join(cache, "abide-agents", filepath.Base(a.packages[0]))
+	command := slices.Clone(a.command)
+	for i, word := range command {
+		if program, ok := strings.CutPrefix(word, "./"); ok {
+			command[i] = filepath.Join(dir, "node_modules", ".bin", program)
+		}
+	}
+	if _, err := os.Stat(command[0]); err == nil {
+		return command
 	}
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
 	// Install into a temporary directory and rename it, so that an interrupted
@@ -114,29 +214,30 @@ func install(t *testing.T, a realAgent) string {
 	aside, err := os.MkdirTemp(filepath.Dir(dir), ".new-")
 	require.NoError(t, err)
 	defer os.RemoveAll(aside)
-	allow := fmt.Sprintf(`{"private":true,"allowScripts":{%q:true}}`, strings.TrimSuffix(a.npm, "@"+version))
-	require.NoError(t, os.WriteFile(filepath.Join(aside, "package.json"), []byte(allow), 0o644))
+	scripts := map[string]bool{}
+	for _, p := range a.packages {
+		scripts[p[:strings.LastIndex(p, "@")]] = true
+	}
+	allow, err := json.Marshal(map[string]any{"private": true, "allowScripts": scripts})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(aside, "package.json"), allow, 0o644))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, npm, "install", "--no-audit", "--no-fund", "--loglevel=error", a.npm)
+	cmd := exec.CommandContext(ctx, npm, append([]string{"install", "--no-audit", "--no-fund", "--loglevel=error"}, a.packages...)...)
 	cmd.Dir = aside
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm cannot install %s: %v: %s", a.npm, err, tail(string(out), 300))
+		t.Skipf("npm cannot install %s: %v: %s", a.packages, err, tail(string(out), 300))
 	}
 	if err := os.Rename(aside, dir); err != nil {
-		require.FileExists(t, program, "%v", err) // another test was faster
+		require.FileExists(t, command[0], "%v", err) // another test was faster
 	}
-	return program
+	return command
 }
 
 // startModel starts the simulated model and returns its address.
 func startModel(t *testing.T) string {
 	t.Helper()
-	const script = "../../../shared/tools/fakellm.mjs"
-	if _, err := os.Stat(script); err != nil {
-		t.Skipf("no simulated model: %v", err)
-	}
-	cmd := exec.Command("node", script, "--delay", "2")
+	cmd := exec.Command("node", "testdata/fakellm.mjs", "--delay", "2")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	cmd.Stderr = os.Stderr
@@ -160,7 +261,7 @@ func TestARealAgentWorksWhileASecondScreenAnswers(t *testing.T) {
 		session := r.create(r.agent.name)
 		first, second := r.screen("desk", session, 0), r.screen("phone", session, 0)
 		written, touched := filepath.Join(r.workspace, "hello.txt"), filepath.Join(r.workspace, "touched")
-		first.prompt(session.SessionID, "p1", fmt.Sprintf("Please [[think]] [[write:%s|hello from abide]] [[shell:touch %s && echo hi-from-shell]]", written, touched))
+		first.prompt(session.SessionID, "p1", "Please [[think]] "+r.agent.write(written, "hello from abide")+" "+r.agent.shell("touch "+touched+" && echo hi-from-shell"))
 		for n := 1; n <= 2; n++ {
 			second.answer(session.SessionID, second.untilAsked(n), r.agent.allow)
 		}
@@ -184,7 +285,7 @@ func TestARealAgentThatIsRefusedLeavesNothingBehind(t *testing.T) {
 		session := r.create(r.agent.name)
 		c := r.screen("desk", session, 0)
 		touched := filepath.Join(r.workspace, "touched")
-		c.prompt(session.SessionID, "p1", fmt.Sprintf("[[shell:touch %s]]", touched))
+		c.prompt(session.SessionID, "p1", r.agent.shell("touch "+touched))
 		c.answer(session.SessionID, c.untilAsked(1), r.agent.reject)
 		c.untilTurnEnds("p1")
 		require.NoFileExists(t, touched)

@@ -2,7 +2,6 @@ package blackbox_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -21,7 +20,7 @@ func (r *rig) liveThrough(c *screen, session wire.SessionInfo) {
 	r.t.Helper()
 	// The script stands after the first line, because a summary of the turn quotes
 	// the first line and must not run it again.
-	c.prompt(session.SessionID, "p0", fmt.Sprintf(oldWords+"\n[[think]] [[say:%s]] [[write:%s|first]]", oldWords, filepath.Join(r.workspace, "first.txt")))
+	c.prompt(session.SessionID, "p0", oldWords+"\n[[think]] [[say:"+oldWords+"]] "+r.agent.write(filepath.Join(r.workspace, "first.txt"), "first"))
 	c.answer(session.SessionID, c.untilAsked(1), r.agent.allow)
 	require.Equal(r.t, event.StopEndTurn, c.untilTurnEnds("p0").StopReason)
 	require.FileExists(r.t, filepath.Join(r.workspace, "first.txt"))
@@ -153,7 +152,7 @@ func TestARealAgentDiesWithItsHubAndTheNextPromptWorks(t *testing.T) {
 		r.liveThrough(c, session)
 		first := len(c.seen())
 		touched := filepath.Join(r.workspace, "touched")
-		c.prompt(session.SessionID, "p1", fmt.Sprintf("[[shell:touch %s]]", touched))
+		c.prompt(session.SessionID, "p1", r.agent.shell("touch "+touched))
 		request := c.untilAsked(2)
 		remember(t, r.record)
 		r.kill()

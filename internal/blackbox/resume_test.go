@@ -225,7 +225,7 @@ func goesOnAfter(t *testing.T, r *rig, cut func(), reason event.InterruptReason)
 	written, half := filepath.Join(r.workspace, "written.txt"), filepath.Join(r.workspace, "half.txt")
 	session := r.create(r.agent.name)
 	c := r.screen("desk", session, 0)
-	c.prompt(session.SessionID, "p1", fmt.Sprintf("[[write:%s|once]] [[shell:echo half > %s; sleep 600]]", written, half))
+	c.prompt(session.SessionID, "p1", r.agent.write(written, "once")+" "+r.agent.shell("echo half > "+half+"; sleep 600"))
 	for n := 1; n <= 2; n++ {
 		c.answer(session.SessionID, c.untilAsked(n), r.agent.allow)
 	}
