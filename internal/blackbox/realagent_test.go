@@ -29,6 +29,8 @@ type realAgent struct {
 	allow, reject event.PermissionKind
 	// asking is the mode in which it asks, if it does not begin in that.
 	asking string
+	// oneModel means that only its configured model is simulated.
+	oneModel bool
 	// subAgent is its tool for a sub-agent, and a kind of those; empty if no script
 	// makes it call one.
 	subAgent, subAgentKind string
@@ -42,7 +44,7 @@ type realAgent struct {
 func realAgents() []realAgent {
 	return []realAgent{
 		{
-			name: "opencode", packages: []string{"opencode-ai@1.18.33"}, command: []string{"./opencode", "acp"},
+			name: "opencode", packages: []string{"opencode-ai@1.18.33"}, command: []string{"./opencode", "acp"}, oneModel: true,
 			allow: event.AllowOnce, reject: event.RejectOnce, subAgent: "task", subAgentKind: "general",
 			settings: func(_ *testing.T, _, model string) map[string]string {
 				return map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_CONFIG_CONTENT": opencodeConfig(model)}
@@ -158,6 +160,7 @@ func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...st
 			spec.Env[hiddenName] = strings.Join(hidden, " ")
 			h := newHub(t, settings{agents: map[string]agent{a.name: tapped(t, record, spec)}, more: "resume: {segment_tokens: 4000}\n"})
 			run(t, &rig{hub: h, agent: a, record: record})
+			h.requireNothingNew()
 		})
 	}
 }

@@ -31,7 +31,7 @@ func (r *rig) liveThrough(c *screen, session wire.SessionInfo) {
 func (r *rig) killInMidTurn(c *screen, session wire.SessionInfo, promptID string) []event.Event {
 	r.t.Helper()
 	before := len(c.seen())
-	c.prompt(session.SessionID, promptID, "a long story\n[[delay:50]] [[big:64]]")
+	c.prompt(session.SessionID, promptID, "a long story\n[[delay:20]] [[big:64]]")
 	c.until("some of the answer", func(events []event.Event, _ *wire.State) bool {
 		return hasType(event.TypeAgentMessage)(events[before:], nil)
 	})
@@ -176,7 +176,7 @@ func TestARealAgentThatTalksDiesWithItsHub(t *testing.T) {
 		c := r.screen("desk", session, 0)
 		r.liveThrough(c, session)
 		first := len(c.seen())
-		c.prompt(session.SessionID, "p1", "[[delay:50]] [[big:64]]")
+		c.prompt(session.SessionID, "p1", "[[delay:20]] [[big:64]]")
 		c.until("some of the answer", func(events []event.Event, _ *wire.State) bool {
 			return hasType(event.TypeAgentMessage)(events[first:], nil)
 		})

