@@ -182,14 +182,11 @@ func (r *rig) create(name string) wire.SessionInfo {
 	return session
 }
 
-// choose changes the agent's mode.
+// choose changes the agent's mode. OpenCode tells the change as one of an option.
 func (r *rig) choose(c *screen, session, mode string) {
 	r.t.Helper()
-	before := len(c.seen())
 	require.NoError(r.t, c.socket().Send(r.t.Context(), &wire.SetMode{SessionID: session, ModeID: mode}))
-	c.until("mode "+mode, func(events []event.Event, _ *wire.State) bool {
-		return slices.ContainsFunc(payloads[event.Mode](r.t, events[before:]), func(m event.Mode) bool { return m.ModeID == mode && m.By != "" })
-	})
+	c.until("mode "+mode, func(_ []event.Event, s *wire.State) bool { return settingsIn(s).mode == mode })
 }
 
 // install returns the agent's command, from the cache if it is there.
