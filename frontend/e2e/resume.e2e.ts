@@ -206,76 +206,73 @@ const opencode = join(homedir(), '.cache/abide-agents/opencode-ai@1.18.33/node_m
 const player = resolve(import.meta.dirname, '../../internal/blackbox/testdata/fakellm.mjs')
 
 // The soak of internal/blackbox, which runs earlier, installs the agent.
-describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode))(
-  'a real agent',
-  () => {
-    let model: Process
-    let hub: Hub
-    let mobile: Device
+describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode))('a real agent', () => {
+  let model: Process
+  let hub: Hub
+  let mobile: Device
 
-    beforeAll(async () => {
-      model = new Process('node', [player, '--delay', '2'], {})
-      const baseURL = `${(await model.line()).split('listening ')[1]!.trim()}/v1`
-      const config = {
-        autoupdate: false,
-        model: 'fake/fake-model',
-        permission: { edit: 'allow', bash: 'ask' },
-        provider: {
-          fake: {
-            npm: '@ai-sdk/openai-compatible',
-            options: { baseURL, apiKey: 'x' },
-            models: { 'fake-model': { name: 'Fake model' } },
-          },
+  beforeAll(async () => {
+    model = new Process('node', [player, '--delay', '2'], {})
+    const baseURL = `${(await model.line()).split('listening ')[1]!.trim()}/v1`
+    const config = {
+      autoupdate: false,
+      model: 'fake/fake-model',
+      permission: { edit: 'allow', bash: 'ask' },
+      provider: {
+        fake: {
+          npm: '@ai-sdk/openai-compatible',
+          options: { baseURL, apiKey: 'x' },
+          models: { 'fake-model': { name: 'Fake model' } },
         },
-      }
-      hub = await Hub.start({
-        agents: (home) => ({
-          opencode: [
-            'env',
-            `HOME=${home}`,
-            `OPENCODE_CONFIG_CONTENT=${JSON.stringify(config)}`,
-            opencode,
-            'acp',
-          ],
-        }),
-      })
-      mobile = await Device.pair(hub, { size: phone })
+      },
+    }
+    hub = await Hub.start({
+      agents: (home) => ({
+        opencode: [
+          'env',
+          `HOME=${home}`,
+          `OPENCODE_CONFIG_CONTENT=${JSON.stringify(config)}`,
+          opencode,
+          'acp',
+        ],
+      }),
     })
-    afterAll(async () => {
-      await mobile.stop()
-      await hub.stop()
-      await model.kill('SIGKILL')
-    })
+    mobile = await Device.pair(hub, { size: phone })
+  })
+  afterAll(async () => {
+    await mobile.stop()
+    await hub.stop()
+    await model.kill('SIGKILL')
+  })
 
-    test('whose command was interrupted by a kill of the hub continues from a phone, and writes nothing twice', async () => {
-      const [file, half] = ['written.txt', 'half.txt'].map((name) => join(hub.workspace, name)) as [
-        string,
-        string,
-      ]
-      const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', {
-        agent: 'opencode',
-      })
-      const here = await mobile.watch(session, phone)
-      await here.prompt(`[[write:${file}|once]] [[shell:echo half > ${half}; sleep 600]]`)
-      await here.page
-        .getByRole('button', { name: /^Allow/ })
-        .first()
-        .click()
-      await until('half of the command', () => Promise.resolve(existsSync(half)))
-      const written = statSync(file).mtimeMs
-      await hub.kill()
-      await hub.start()
-      await card(here).getByText('Interrupted while a tool was running').waitFor()
-      await card(here).getByRole('button', { name: 'Show message' }).click()
-      const told = card(here).getByRole('textbox', { name: 'Message to the agent' })
-      expect(await told.inputValue()).toContain('written.txt')
-      await told.fill(`${await told.inputValue()}\n[[say:going on]]`)
-      await shot(here, 'interrupted-opencode-390')
-      await card(here).getByRole('button', { name: 'Resume' }).click()
-      const settled = await hub.event(session, 'interruption_settled')
-      expect((await hub.event(session, 'turn_end', settled.seq)).data.stop_reason).toBe('end_turn')
-      await here.feed.getByText('going on', { exact: true }).waitFor()
-      expect(statSync(file).mtimeMs, 'written once').toBe(written)
+  test('whose command was interrupted by a kill of the hub continues from a phone, and writes nothing twice', async () => {
+    const [file, half] = ['written.txt', 'half.txt'].map((name) => join(hub.workspace, name)) as [
+      string,
+      string,
+    ]
+    const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', {
+      agent: 'opencode',
     })
-  },
-)
+    const here = await mobile.watch(session, phone)
+    await here.prompt(`[[write:${file}|once]] [[shell:echo half > ${half}; sleep 600]]`)
+    await here.page
+      .getByRole('button', { name: /^Allow/ })
+      .first()
+      .click()
+    await until('half of the command', () => Promise.resolve(existsSync(half)))
+    const written = statSync(file).mtimeMs
+    await hub.kill()
+    await hub.start()
+    await card(here).getByText('Interrupted while a tool was running').waitFor()
+    await card(here).getByRole('button', { name: 'Show message' }).click()
+    const told = card(here).getByRole('textbox', { name: 'Message to the agent' })
+    expect(await told.inputValue()).toContain('written.txt')
+    await told.fill(`${await told.inputValue()}\n[[say:going on]]`)
+    await shot(here, 'interrupted-opencode-390')
+    await card(here).getByRole('button', { name: 'Resume' }).click()
+    const settled = await hub.event(session, 'interruption_settled')
+    expect((await hub.event(session, 'turn_end', settled.seq)).data.stop_reason).toBe('end_turn')
+    await here.feed.getByText('going on', { exact: true }).waitFor()
+    expect(statSync(file).mtimeMs, 'written once').toBe(written)
+  })
+})

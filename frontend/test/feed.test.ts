@@ -18,7 +18,10 @@ describe('the feed', () => {
   })
 
   it('has no line for what an agent sends for its client alone', () => {
-    const status = { sessionUpdate: 'session_info_update', _meta: { codex: { threadStatus: { type: 'idle' } } } }
+    const status = {
+      sessionUpdate: 'session_info_update',
+      _meta: { codex: { threadStatus: { type: 'idle' } } },
+    }
     const script = new Script()
       .add('note', { method: '_auth/status_update', raw: { authStatus: { kind: 'gateway' } } })
       .add('note', { method: 'session/update', raw: status })
