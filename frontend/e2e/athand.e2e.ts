@@ -188,7 +188,7 @@ describe.each([
     const screen = await device.watch(id, size)
     const { page } = screen
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-    const row = page.locator('article.row', { hasText: '/plan' }).first()
+    const row = page.locator('article.item', { hasText: '/plan' }).first()
     const press = async (label: string) => {
       const button = row.getByRole('button', { name: label, exact: true })
       if (touch) return tap(button)

@@ -129,7 +129,7 @@ describe('a message of an agent', () => {
       // The observer runs before any other task of the page, so it sees the row as it was first rendered.
       new MutationObserver((list) => {
         for (const row of list.flatMap((m) => [...m.addedNodes]).filter((node) => node instanceof Element))
-          for (const change of row.querySelectorAll('.tool.card'))
+          for (const change of row.querySelectorAll('.tool.panel'))
             if (!change.querySelector('figure')) bare.push(change.textContent)
       }).observe(document.querySelector('[role=feed]')!, { childList: true, subtree: true })
     })

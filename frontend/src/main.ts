@@ -16,7 +16,7 @@ import { Store } from './state/store'
 import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
 import './ui/theme.css'
-import './ui/prose.css'
+import './ui/looks.css'
 import { loadSession, markdown } from './ui/lazy'
 import { parseRoute } from './ui/router.svelte'
 

@@ -104,7 +104,7 @@ export const doubles: State[] = [
       ...held(turn(30), prompting).slice(0, -1),
       frame(stateFrame({ ...prompting, at_seq: 30, queue })),
     ],
-    does: [{ press: `section[aria-label="${t`Queue`}"] .chip` }],
+    does: [{ press: `section[aria-label="${t`Queue`}"] .top` }],
   },
   {
     name: 'doubled, ways to log in',

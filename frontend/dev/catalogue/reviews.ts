@@ -126,11 +126,11 @@ export const again: State[] = [
   screen('review', ', comments failed', [tab(3)], hub(whole, { comments: unreachable })),
   screen('review', ', search', [{ write: 'main.screen [role=search] input', words: 'retr' }, { wait: 400 }]),
   screen('review', ', export', [taking]),
-  screen('review', ', export counted', [taking, { press: 'dialog .row button' }]),
+  screen('review', ', export counted', [taking, { press: 'dialog p.wrapped button' }]),
   screen(
     'review',
     ', export failed',
-    [taking, { press: 'dialog .row button' }],
+    [taking, { press: 'dialog p.wrapped button' }],
     hub(whole, { preview: unreachable }),
   ),
   screen('review', ', fork into a worktree', [taking, { press: 'dialog [name=where]:not(:checked)' }]),

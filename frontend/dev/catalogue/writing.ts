@@ -62,7 +62,7 @@ const queued = [
   frame(goldenFrame('state')),
   frame(stateFrame({ ...prompting, at_seq: 30, queue })),
 ]
-const unfold = { press: `section[aria-label="${t`Queue`}"] .chip` }
+const unfold = { press: `section[aria-label="${t`Queue`}"] .top` }
 
 const write = (words: string): Step => ({ write: '[data-composer]', words })
 

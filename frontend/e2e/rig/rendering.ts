@@ -27,7 +27,7 @@ export async function renderingPage(browser: Browser): Promise<Page> {
   })) as Rolldown.RolldownOutput[]
   const page = await browser.window(phone)
   await page.setContent('<!doctype html><main class="prose"></main>')
-  for (const css of ['theme.css', 'prose.css']) {
+  for (const css of ['theme.css', 'looks.css', 'prose.css']) {
     await page.addStyleTag({ content: readFileSync(join(src, 'ui', css), 'utf8') })
   }
   await page.addStyleTag({ content: 'html, body { display: block; height: auto; overflow: auto }' })
