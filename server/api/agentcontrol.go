@@ -5,6 +5,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 )
 
 // agentRows are the routes of this file.
@@ -16,22 +17,18 @@ func agentRows() section {
 		},
 		rows: []route{
 			{
-				"POST", one + "/restart", auth.Credential, auth.Act, false, restartRoute,
+				"POST", one + "/restart", auth.Credential, auth.Act, false, inSession(restartRoute),
 				doc{summary: "Stop the agent and start it again; a turn it was given is closed as interrupted. The state says what became of it.", status: 202},
 			},
 			{
-				"POST", one + "/authenticate", auth.Credential, auth.Manage, false, authenticateRoute,
+				"POST", one + "/authenticate", auth.Credential, auth.Manage, false, inSessionWith(authenticateRoute),
 				doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: wire.Login{}, out: struct{}{}, status: 200},
 			},
 		},
 	}
 }
 
-func restartRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func restartRoute(s *API, c *call, own *session.BackgroundSession) error {
 	if err := own.Restart(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
@@ -39,15 +36,7 @@ func restartRoute(s *API, c *call) error {
 	return nil
 }
 
-func authenticateRoute(s *API, c *call) error {
-	var in wire.Login
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func authenticateRoute(s *API, c *call, own *session.BackgroundSession, in wire.Login) error {
 	if err := own.Authenticate(c.r.Context(), in.MethodID, c.grant.By()); err != nil {
 		return err
 	}

@@ -18,11 +18,11 @@ func commentRows() section {
 		},
 		rows: []route{
 			{
-				"GET", one + "/comments", auth.Credential, auth.Read, false, commentsRoute,
+				"GET", one + "/comments", auth.Credential, auth.Read, false, inSession(commentsRoute),
 				doc{summary: "The review comments, oldest first. They are not events.", out: wire.CommentList{}, status: 200},
 			},
 			{
-				"POST", one + "/comments", auth.Credential, auth.Act, false, commentAddRoute,
+				"POST", one + "/comments", auth.Credential, auth.Act, false, inSessionWith(commentAddRoute),
 				doc{
 					summary: "Comment on an event or a range of them. On the device before the answer. At most 1,000 a session.",
 					headers: []param{{"Idempotency-Key", "The comment's id: the same request again adds nothing.", ""}},
@@ -30,7 +30,7 @@ func commentRows() section {
 				},
 			},
 			{
-				"PATCH", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentChangeRoute,
+				"PATCH", one + "/comments/{comment}", auth.Credential, auth.Act, false, with(commentChangeRoute),
 				doc{summary: "Change a comment's text, or settle it.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200},
 			},
 			{
@@ -41,11 +41,7 @@ func commentRows() section {
 	}
 }
 
-func commentsRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func commentsRoute(s *API, c *call, own *session.BackgroundSession) error {
 	list, version, err := own.Comments().List()
 	if err != nil {
 		return err
@@ -53,15 +49,7 @@ func commentsRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, wire.CommentList{Version: version, Comments: append([]wire.Comment{}, list...)})
 }
 
-func commentAddRoute(s *API, c *call) error {
-	var in wire.NewComment
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func commentAddRoute(s *API, c *call, own *session.BackgroundSession, in wire.NewComment) error {
 	id, err := c.promptID("")
 	if err != nil {
 		return err
@@ -74,11 +62,7 @@ func commentAddRoute(s *API, c *call) error {
 	return c.reply(http.StatusCreated, made)
 }
 
-func commentChangeRoute(s *API, c *call) error {
-	var in wire.CommentPatch
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func commentChangeRoute(s *API, c *call, in wire.CommentPatch) error {
 	own, id, err := c.comment()
 	if err != nil {
 		return err

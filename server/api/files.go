@@ -47,7 +47,7 @@ func fileRows() section {
 				},
 			},
 			{
-				"POST", "/api/folders", auth.Credential, auth.Manage, false, folderMakeRoute,
+				"POST", "/api/folders", auth.Credential, auth.Manage, false, with(folderMakeRoute),
 				doc{summary: "Make a folder in one that exists.", in: wire.NewFolder{}, out: wire.Folder{}, status: 201},
 			},
 			{
@@ -59,7 +59,7 @@ func fileRows() section {
 				},
 			},
 			{
-				"POST", "/api/folder/allow", auth.Credential, auth.Manage, false, folderAllowRoute,
+				"POST", "/api/folder/allow", auth.Credential, auth.Manage, false, with(folderAllowRoute),
 				doc{
 					summary: "Let sessions run in a folder and below: write it into the configuration, and apply that. 403 for a folder that is not fit, 409 with the lines to add for a configuration that cannot be written.",
 					in:      wire.NewFolder{}, out: wire.FolderPlace{}, status: 200,
@@ -249,11 +249,7 @@ func foldersRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, place)
 }
 
-func folderMakeRoute(s *API, c *call) error {
-	var in wire.NewFolder
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func folderMakeRoute(s *API, c *call, in wire.NewFolder) error {
 	made, err := s.files.MakeFolder(s.manager.Settings().Roots(), settings.ExpandHome(in.Path))
 	if err != nil {
 		return fileProblem(err, in.Path)
@@ -287,11 +283,7 @@ func folderPlaceRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, place)
 }
 
-func folderAllowRoute(s *API, c *call) error {
-	var in wire.NewFolder
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func folderAllowRoute(s *API, c *call, in wire.NewFolder) error {
 	if s.folders == nil {
 		return Forbidden()
 	}

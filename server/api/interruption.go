@@ -19,29 +19,25 @@ func interruptionRows() section {
 		},
 		rows: []route{
 			{
-				"GET", one + "/interruption", auth.Credential, auth.Read, false, interruptionRoute,
+				"GET", one + "/interruption", auth.Credential, auth.Read, false, inSession(interruptionRoute),
 				doc{summary: "The interrupted turn, and how it can be resumed. 404 when there is none.", out: wire.Offer{}, status: 200},
 			},
 			{
-				"POST", one + "/resume", auth.Credential, auth.Act, false, resumeRoute,
+				"POST", one + "/resume", auth.Credential, auth.Act, false, inSessionWith(resumeRoute),
 				doc{
 					summary: "Resume the interrupted turn. The first to settle it wins; others get 409 already_resolved with the winner. A missing confirmation is 409 conflict with needs.",
 					in:      wire.Resume{}, out: wire.Resumed{}, status: 202,
 				},
 			},
 			{
-				"POST", one + "/dismiss", auth.Credential, auth.Act, false, dismissRoute,
+				"POST", one + "/dismiss", auth.Credential, auth.Act, false, inSessionWith(dismissRoute),
 				doc{summary: "Dismiss an interruption. Queued prompts continue.", in: wire.Dismiss{}, status: 204},
 			},
 		},
 	}
 }
 
-func interruptionRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func interruptionRoute(s *API, c *call, own *session.BackgroundSession) error {
 	o, err := own.Interruption(c.r.Context())
 	if err != nil {
 		return err
@@ -67,15 +63,7 @@ func offerOf(o resume.Offer) wire.Offer {
 	return out
 }
 
-func resumeRoute(s *API, c *call) error {
-	var in wire.Resume
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func resumeRoute(s *API, c *call, own *session.BackgroundSession, in wire.Resume) error {
 	resumed, err := own.Resume(c.r.Context(), ResumeOf(in, c.grant, own.ID()))
 	if err != nil {
 		return err
@@ -90,15 +78,7 @@ func ResumeOf(in wire.Resume, grant auth.Grant, sessionID string) session.Resume
 	}
 }
 
-func dismissRoute(s *API, c *call) error {
-	var in wire.Dismiss
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func dismissRoute(s *API, c *call, own *session.BackgroundSession, in wire.Dismiss) error {
 	if err := own.Dismiss(c.r.Context(), in.InterruptionID, c.grant.By()); err != nil {
 		return err
 	}

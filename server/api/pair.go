@@ -22,15 +22,15 @@ func deviceRows() section {
 		},
 		rows: []route{
 			{
-				"POST", "/api/pair", auth.OwnPage, auth.Read, false, pairRoute,
+				"POST", "/api/pair", auth.OwnPage, auth.Read, false, with(pairRoute),
 				doc{summary: "Spend a pairing code; the answer sets the device's cookie and has its first page token. Needs the page's own Origin and no credential.", in: wire.Pair{}, out: wire.Paired{}, status: 200},
 			},
 			{
-				"POST", "/api/pairings", auth.Credential, auth.Manage, false, pairingRoute,
+				"POST", "/api/pairings", auth.Credential, auth.Manage, false, with(pairingRoute),
 				doc{summary: "Make a link that pairs one more browser, once, within two minutes. Only a paired browser of the owner may, not a token.", in: wire.NewPairing{}, out: wire.PairingLink{}, status: 201},
 			},
 			{
-				"POST", "/api/page", auth.OwnPage, auth.Read, false, pageRoute,
+				"POST", "/api/page", auth.OwnPage, auth.Read, false, with(pageRoute),
 				doc{summary: "Exchange a signed challenge, which a 401 to a device's cookie carries, for a page token: the header Abide-Page, which each request with the cookie needs. Needs the page's own Origin and the cookie.", in: wire.PageProof{}, out: wire.PageToken{}, status: 200},
 			},
 			{
@@ -38,7 +38,7 @@ func deviceRows() section {
 				doc{summary: "Paired browsers and tokens.", out: wire.Devices{}, status: 200},
 			},
 			{
-				"POST", "/api/devices/seen", auth.Credential, auth.Manage, false, seenRoute,
+				"POST", "/api/devices/seen", auth.Credential, auth.Manage, false, with(seenRoute),
 				doc{summary: "The owner has seen the devices and tokens made until then: no device shows them as new any more.", in: wire.SeenDevices{}, status: 204},
 			},
 			{
@@ -55,11 +55,7 @@ func deviceRows() section {
 
 // pairingRoute creates a pairing link for a paired browser of the owner. A token
 // gets none, because the device would outlive the token.
-func pairingRoute(s *API, c *call) error {
-	var in wire.NewPairing
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func pairingRoute(s *API, c *call, in wire.NewPairing) error {
 	if c.grant.Kind != auth.KindDevice {
 		return Forbidden()
 	}
@@ -98,11 +94,7 @@ func qrRows(text string) ([]string, error) {
 	return rows, nil
 }
 
-func pairRoute(s *API, c *call) error {
-	var in wire.Pair
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func pairRoute(s *API, c *call, in wire.Pair) error {
 	cookie, grant, err := s.door.Pair(c.r.Context(), c.r, in.Code, in.Device, in.PageKey)
 	if err != nil {
 		s.noteRefusal(c.r, err)
@@ -117,11 +109,7 @@ func pairRoute(s *API, c *call) error {
 }
 
 // pageRoute gives the page of a paired device its page token.
-func pageRoute(s *API, c *call) error {
-	var in wire.PageProof
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func pageRoute(s *API, c *call, in wire.PageProof) error {
 	token, until, err := s.door.Prove(c.r.Context(), c.r, in.Challenge, in.Signature)
 	if err != nil {
 		return err
@@ -155,11 +143,7 @@ func renameRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, deviceOf(grant, c.grant))
 }
 
-func seenRoute(s *API, c *call) error {
-	var in wire.SeenDevices
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func seenRoute(s *API, c *call, in wire.SeenDevices) error {
 	if err := s.registry.Seen(in.Until); err != nil {
 		return err
 	}

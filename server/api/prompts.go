@@ -26,15 +26,15 @@ func promptRows() section {
 				},
 			},
 			{
-				"POST", one + "/cancel", auth.Credential, auth.Act, false, cancelRoute,
+				"POST", one + "/cancel", auth.Credential, auth.Act, false, inSession(cancelRoute),
 				doc{summary: "Ask the agent to end its turn.", status: 204},
 			},
 			{
-				"POST", one + "/force-reset", auth.Credential, auth.Act, false, forceResetRoute,
+				"POST", one + "/force-reset", auth.Credential, auth.Act, false, inSession(forceResetRoute),
 				doc{summary: "Free a turn whose agent does not answer: the agent is stopped.", status: 204},
 			},
 			{
-				"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, permissionRoute,
+				"POST", one + "/permissions/{permission}", auth.Credential, auth.Act, false, with(permissionRoute),
 				doc{
 					summary: "Settle a permission request. The first answer wins; a later other one is 409 with the winner.",
 					in:      wire.PermissionChoice{}, out: wire.PermissionResolved{}, status: 200,
@@ -79,33 +79,21 @@ func askAgent(c *call, when session.When) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-func cancelRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func cancelRoute(s *API, c *call, own *session.BackgroundSession) error {
 	if err := own.Cancel(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()
 }
 
-func forceResetRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func forceResetRoute(s *API, c *call, own *session.BackgroundSession) error {
 	if err := own.ForceReset(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
 	return c.done()
 }
 
-func permissionRoute(s *API, c *call) error {
-	var in wire.PermissionChoice
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func permissionRoute(s *API, c *call, in wire.PermissionChoice) error {
 	permission, err := c.param("permission")
 	if err != nil {
 		return err

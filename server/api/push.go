@@ -24,7 +24,7 @@ func pushRows() section {
 				doc{summary: "The hub's VAPID key, made at the first call, and the push subscriptions of the credential with the outcome of their latest deliveries.", out: wire.PushState{}, status: 200},
 			},
 			{
-				"POST", "/api/push/subscriptions", auth.Credential, auth.Read, true, subscribeRoute,
+				"POST", "/api/push/subscriptions", auth.Credential, auth.Read, true, with(subscribeRoute),
 				doc{summary: "Send a browser notifications of the sessions that the credential may read: endpoint and keys are the browser's PushSubscription. A known endpoint changes its events. No events means all of them.", in: wire.NewSubscription{}, out: wire.Made{}, status: 201},
 			},
 			{
@@ -63,11 +63,7 @@ func pushRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, wire.PushState{PublicKey: key, Subscriptions: s.notify.Subscriptions(c.grant)})
 }
 
-func subscribeRoute(s *API, c *call) error {
-	var in wire.NewSubscription
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func subscribeRoute(s *API, c *call, in wire.NewSubscription) error {
 	id, err := s.notify.Subscribe(c.grant, in)
 	if err != nil {
 		return explainNotify(err)

@@ -17,7 +17,7 @@ func queueRows() section {
 		},
 		rows: []route{
 			{
-				"GET", one + "/queue", auth.Credential, auth.Read, false, queueRoute,
+				"GET", one + "/queue", auth.Credential, auth.Read, false, inSession(queueRoute),
 				doc{summary: "The prompts that wait, in order.", out: wire.Queue{}, status: 200},
 			},
 			{
@@ -29,7 +29,7 @@ func queueRows() section {
 				},
 			},
 			{
-				"DELETE", one + "/queue", auth.Credential, auth.Act, false, queueClearRoute,
+				"DELETE", one + "/queue", auth.Credential, auth.Act, false, inSession(queueClearRoute),
 				doc{summary: "Empty the queue.", status: 204},
 			},
 			{
@@ -37,7 +37,7 @@ func queueRows() section {
 				doc{summary: "One waiting prompt.", out: wire.QueueItem{}, status: 200},
 			},
 			{
-				"PATCH", one + "/queue/{prompt}", auth.Credential, auth.Act, false, queuePatchRoute,
+				"PATCH", one + "/queue/{prompt}", auth.Credential, auth.Act, false, with(queuePatchRoute),
 				doc{summary: "Change a waiting prompt's text, place or time.", in: wire.QueuePatch{}, out: wire.Queue{}, status: 200},
 			},
 			{
@@ -48,11 +48,7 @@ func queueRows() section {
 	}
 }
 
-func queueRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func queueRoute(s *API, c *call, own *session.BackgroundSession) error {
 	answer := wire.Queue{Queue: []wire.QueueItem{}}
 	for _, item := range own.Queue() {
 		answer.Queue = append(answer.Queue, ItemOf(item))
@@ -62,11 +58,7 @@ func queueRoute(s *API, c *call) error {
 
 func queueAddRoute(s *API, c *call) error { return askAgent(c, session.WhenQueue) }
 
-func queueClearRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func queueClearRoute(s *API, c *call, own *session.BackgroundSession) error {
 	if err := own.QueueClear(c.r.Context(), c.grant.By()); err != nil {
 		return err
 	}
@@ -86,11 +78,7 @@ func queueItemRoute(s *API, c *call) error {
 	return &Problem{Code: wire.CodeNotFound, Message: "that prompt does not wait"}
 }
 
-func queuePatchRoute(s *API, c *call) error {
-	var in wire.QueuePatch
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func queuePatchRoute(s *API, c *call, in wire.QueuePatch) error {
 	own, id, err := c.queued()
 	if err != nil {
 		return err
@@ -101,7 +89,7 @@ func queuePatchRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	return queueRoute(s, c)
+	return queueRoute(s, c, own)
 }
 
 func queueRemoveRoute(s *API, c *call) error {

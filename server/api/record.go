@@ -44,7 +44,7 @@ func recordRows() section {
 				},
 			},
 			{
-				"POST", one + "/record/end", auth.Credential, auth.Manage, false, recordEndRoute,
+				"POST", one + "/record/end", auth.Credential, auth.Manage, false, inSessionWith(recordEndRoute),
 				doc{summary: "End a recording: what is open is closed, session_end is written. The same again changes nothing.", in: wire.EndRecording{}, out: wire.SessionInfo{}, status: 200},
 			},
 		},
@@ -71,17 +71,9 @@ func recordRoute(_ *API, c *call) error {
 	return c.reply(http.StatusOK, wire.RecordedTo{MaxSeq: last})
 }
 
-func recordEndRoute(s *API, c *call) error {
-	var in wire.EndRecording
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func recordEndRoute(s *API, c *call, own *session.BackgroundSession, in wire.EndRecording) error {
 	if err := own.EndRecording(c.r.Context(), in.RecorderID, in.Reason, c.grant.By()); err != nil {
 		return err
 	}
-	return sessionRoute(s, c)
+	return sessionRoute(s, c, own)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 )
 
 // overviewRows are the routes of this file.
@@ -16,18 +17,14 @@ func overviewRows() section {
 		},
 		rows: []route{
 			{
-				"GET", one + "/overview", auth.Credential, auth.Read, false, overviewRoute,
+				"GET", one + "/overview", auth.Credential, auth.Read, false, inSession(overviewRoute),
 				doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: wire.Overview{}, status: 200},
 			},
 		},
 	}
 }
 
-func overviewRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func overviewRoute(s *API, c *call, own *session.BackgroundSession) error {
 	overview, err := own.Overview(c.r.Context())
 	if err != nil {
 		return err

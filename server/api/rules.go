@@ -8,6 +8,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
@@ -21,11 +22,11 @@ func ruleRows() section {
 		},
 		rows: []route{
 			{
-				"GET", one + "/rules", auth.Credential, auth.Act, false, rulesRoute,
+				"GET", one + "/rules", auth.Credential, auth.Act, false, inSession(rulesRoute),
 				doc{summary: "The permission rules that answer in this session: its own, then those of its agent.", out: wire.Rules{}, status: 200},
 			},
 			{
-				"POST", one + "/rules", auth.Credential, auth.Manage, false, ruleAddRoute,
+				"POST", one + "/rules", auth.Credential, auth.Manage, false, with(ruleAddRoute),
 				doc{
 					summary: "Make a permission rule. One with scope agent answers in every session of the agent and takes access to all of them.",
 					in:      wire.NewRule{}, out: wire.Rule{}, status: 201,
@@ -39,11 +40,7 @@ func ruleRows() section {
 	}
 }
 
-func rulesRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func rulesRoute(s *API, c *call, own *session.BackgroundSession) error {
 	list, err := own.Rules(c.r.Context())
 	if err != nil {
 		return err
@@ -51,11 +48,7 @@ func rulesRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, wire.Rules{Rules: append([]wire.Rule{}, list...)})
 }
 
-func ruleAddRoute(s *API, c *call) error {
-	var in wire.NewRule
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func ruleAddRoute(s *API, c *call, in wire.NewRule) error {
 	if err := MayRule(c.grant, c.id(), in.Scope); err != nil {
 		return err
 	}

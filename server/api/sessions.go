@@ -51,18 +51,18 @@ func sessionRows() section {
 				},
 			},
 			{
-				"POST", "/api/sessions", auth.Credential, auth.Manage, false, createRoute,
+				"POST", "/api/sessions", auth.Credential, auth.Manage, false, with(createRoute),
 				doc{
 					summary: "Make a session. Its agent is started by the first prompt. With recorder the caller records it, and the answer is a Recording.", in: wire.NewSession{}, out: wire.SessionInfo{}, status: 201,
 					headers: []param{{"Idempotency-Key", "the client's name for this request, see below", ""}},
 				},
 			},
 			{
-				"GET", one, auth.Credential, auth.Read, false, sessionRoute,
+				"GET", one, auth.Credential, auth.Read, false, inSession(sessionRoute),
 				doc{summary: "One session.", out: wire.SessionInfo{}, status: 200},
 			},
 			{
-				"PATCH", one, auth.Credential, auth.Manage, false, updateRoute,
+				"PATCH", one, auth.Credential, auth.Manage, false, with(updateRoute),
 				doc{summary: "Rename, pin or archive a session.", in: wire.SessionPatch{}, out: wire.SessionInfo{}, status: 200},
 			},
 			{
@@ -77,7 +77,7 @@ func sessionRows() section {
 				},
 			},
 			{
-				"POST", one + "/end", auth.Credential, auth.Manage, false, endRoute,
+				"POST", one + "/end", auth.Credential, auth.Manage, false, inSessionWith(endRoute),
 				doc{
 					summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. 409 while a turn is open.",
 					in:      wire.EndSession{}, out: wire.SessionInfo{}, status: 200,
@@ -123,11 +123,7 @@ func listRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-func createRoute(s *API, c *call) error {
-	var in wire.NewSession
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func createRoute(s *API, c *call, in wire.NewSession) error {
 	if in.Recorder {
 		return s.createRecording(c, in)
 	}
@@ -163,11 +159,7 @@ func (c *call) promptID(inBody string) (string, error) {
 	return hex.EncodeToString(id), nil
 }
 
-func sessionRoute(s *API, c *call) error {
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func sessionRoute(s *API, c *call, own *session.BackgroundSession) error {
 	return c.reply(http.StatusOK, s.InfoFor(c.grant, own.Info()))
 }
 
@@ -180,34 +172,22 @@ func reopenRoute(s *API, c *call) error {
 		}
 		return err
 	}
-	return sessionRoute(s, c)
+	return inSession(sessionRoute)(s, c)
 }
 
-func endRoute(s *API, c *call) error {
-	var in wire.EndSession
-	if err := c.read(&in); err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
+func endRoute(s *API, c *call, own *session.BackgroundSession, in wire.EndSession) error {
 	if err := own.End(c.r.Context(), in.Reason, c.grant.By()); err != nil {
 		return err
 	}
-	return sessionRoute(s, c)
+	return sessionRoute(s, c, own)
 }
 
-func updateRoute(s *API, c *call) error {
-	var in wire.SessionPatch
-	if err := c.read(&in); err != nil {
-		return err
-	}
+func updateRoute(s *API, c *call, in wire.SessionPatch) error {
 	id := mux.Vars(c.r)["id"]
 	if err := s.manager.Update(c.r.Context(), id, session.Patch{Name: in.Name, Pinned: in.Pinned, Archived: in.Archived}); err != nil {
 		return err
 	}
-	return sessionRoute(s, c)
+	return inSession(sessionRoute)(s, c)
 }
 
 func deleteRoute(s *API, c *call) error {
