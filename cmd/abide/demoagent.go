@@ -27,6 +27,9 @@ func (p *program) demoAgentCommand() *cobra.Command {
 			if o.Mode != "" && o.Mode != "ask" && o.Mode != "auto" {
 				return usagef("--mode is ask or auto")
 			}
+			if o.Model != "" && o.Model != "steady" && o.Model != "hasty" {
+				return usagef("--model is steady or hasty")
+			}
 			if len(args) > 0 {
 				return p.demoLogin(args[0], o)
 			}
@@ -50,6 +53,10 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.StateDir, "state", "", "keep sessions in `DIR` (default: the user's state directory)")
 	cmd.Flags().BoolVar(&o.Login, "login", false, "require a login")
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "begin and come back in mode `M`, ask or auto (default ask)")
+	cmd.Flags().StringVar(&o.Model, "model", "", "begin and come back with model `M`, steady or hasty (default steady)")
+	cmd.Flags().BoolVar(&o.Verbose, "verbose", false, "begin and come back with the option verbose on")
+	cmd.Flags().BoolVar(&o.ModeOption, "mode-option", false, "offer the modes as an option, too")
+	cmd.Flags().BoolVar(&o.Locked, "locked", false, "refuse every change of mode and options")
 	cmd.Flags().StringVar(&o.Version, "version", versionText(), "call itself version `V`")
 	cmd.Flags().StringVar(&o.MCP, "mcp", "", "have an MCP server of this `NAME`, for /mcp")
 	return cmd

@@ -40,14 +40,14 @@ describe('an interrupted turn', () => {
   let mobile: Device
   let laptop: Device
   let long: string
-  /** Sets the mode in which the agent `moody` starts. */
-  const mode = (name: string) => writeFileSync(join(hub.home, 'mode'), name)
+  /** Sets the arguments with which the agent `moody` starts. */
+  const comes = (...how: string[]) => writeFileSync(join(hub.home, 'comes'), how.join(' '))
 
   beforeAll(async () => {
     hub = new Hub({
       agents: (home) => ({
         calm: [binaries.abide, 'demo-agent', '--speed', '4'],
-        moody: ['sh', '-c', `exec ${binaries.abide} demo-agent --mode $(cat ${join(home, 'mode')})`],
+        moody: ['sh', '-c', `exec ${binaries.abide} demo-agent $(cat ${join(home, 'comes')})`],
       }),
       config: 'resume: {segment_tokens: 1000}\n',
     })
@@ -150,38 +150,67 @@ describe('an interrupted turn', () => {
     expect((await hub.event(session, 'interruption_settled')).data.outcome).toBe('dismissed')
   })
 
-  test('whose agent returns with more rights waits until a person chooses the settings', async () => {
-    mode('ask')
+  /** A session of `moody` that a crash of the hub cut off, and whose agent comes back otherwise. */
+  async function cutOff(...back: string[]): Promise<string> {
+    comes('--mode-option')
     const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'moody' })
-    await hub.turn(session, '/plan')
     await hub.prompt(session, '/slow 600')
-    await hub.event(session, 'agent_message', hub.lastSeq(session))
+    await hub.event(session, 'agent_message')
     await hub.kill()
-    mode('auto')
+    comes('--mode-option', ...back)
     await hub.start()
-    const cut = await hub.event(session, 'turn_interrupted')
+    await hub.event(session, 'turn_interrupted')
+    return session
+  }
+
+  test('whose agent forgets its settings gets them back, and one decision resumes it', async () => {
+    const session = await cutOff('--mode auto', '--model hasty', '--verbose')
     const here = await mobile.watch(session, phone)
-    const there = await laptop.watch(session, desktop)
-    // The agent is started only when needed, and its settings are known only then.
-    await card(here).getByRole('button', { name: 'Resume' }).click()
-    for (const s of [here, there])
-      await card(s).getByText('Mode: auto, before ask — may allow more').waitFor()
-    await look(here, 'interrupted-drift-390')
-    await look(there, 'interrupted-drift-1280')
-    const apply = card(there).getByRole('button', { name: 'Resume with the earlier settings' })
-    await apply.focus()
-    await apply.press('Tab')
-    await card(there).getByRole('button', { name: 'Resume with these' }).press('Shift+Tab')
     const before = hub.lastSeq(session)
-    await apply.press('Enter')
+    await card(here).getByRole('button', { name: 'Resume', exact: true }).click()
     await hub.event(session, 'agent_message', before)
-    const since = hub.events(session).filter((e) => e.seq > cut.seq)
-    const asks = since.findIndex((e) => e.type === 'mode' && e.data.mode_id === 'ask')
-    const works = since.findIndex((e) => ['agent_message', 'tool_call'].includes(e.type))
-    expect(asks, 'in its earlier mode again').toBeGreaterThan(-1)
-    expect(works, 'and only then at work').toBeGreaterThan(asks)
+    await here.feed
+      .getByText('Settings put back: model steady (it was hasty), mode ask (it was auto)')
+      .waitFor()
     await card(here).waitFor({ state: 'detached' })
+    await look(here, 'put-back-390')
+    await hub.api('POST', `/api/sessions/${session}/cancel`)
   })
+
+  const differs = {
+    mode: { flag: '--mode auto', row: 'Mode: auto, before ask — may allow more' },
+    model: { flag: '--model hasty', row: 'Model: hasty, before steady' },
+    option: { flag: '--verbose', row: 'verbose: true, before false — may allow more' },
+  }
+  const all = Object.keys(differs) as (keyof typeof differs)[]
+  const combinations = Array.from({ length: 7 }, (_, n) => all.filter((_, bit) => (n + 1) & (1 << bit)))
+  for (const which of combinations) {
+    test(`whose agent does not let the ${which.join(', ')} be put back waits for a choice`, async () => {
+      const session = await cutOff('--locked', ...which.map((name) => differs[name].flag))
+      const here = await mobile.watch(session, phone)
+      await card(here).getByRole('button', { name: 'Resume', exact: true }).click()
+      await card(here).getByText('Waiting for your choice').waitFor()
+      await card(here).getByRole('button', { name: 'Resume with these' }).waitFor()
+      const rows = await card(here).getByRole('listitem').allTextContents()
+      expect(rows.toSorted(), 'one row for each difference').toEqual(
+        which.map((name) => differs[name].row).toSorted(),
+      )
+      expect(await here.feed.getByText(/Force-stopped|paused/).count()).toBe(0)
+      await here.feed.getByText('Waiting for your choice', { exact: true }).waitFor()
+      await shot(here, `choice-${which.join('-')}-390`)
+      if (which.length === 3) {
+        const there = await laptop.watch(session, desktop)
+        await card(there).getByText('Waiting for your choice').waitFor()
+        await look(here, 'choice-390')
+        await look(there, 'choice-1280')
+      }
+      const before = hub.lastSeq(session)
+      await card(here).getByRole('button', { name: 'Resume with these' }).press('Enter')
+      await hub.event(session, 'agent_message', before)
+      await card(here).waitFor({ state: 'detached' })
+      await hub.api('POST', `/api/sessions/${session}/cancel`)
+    })
+  }
 
   test('is dismissed, and its lost question is shown', async () => {
     const session = await hub.newSession('A question was lost')

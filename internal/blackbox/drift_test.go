@@ -14,7 +14,7 @@ import (
 )
 
 // TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages restarts the built-in agent in
-// mode auto after it worked in mode ask.
+// mode auto, which it does not let the hub change, after it worked in mode ask.
 func TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages(t *testing.T) {
 	t.Parallel()
 	mode := filepath.Join(t.TempDir(), "mode")
@@ -27,7 +27,7 @@ func TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages(t *testing.T) {
 	tab.prompt(id, "p1", "/fail provider")
 	tab.untilTurnEnds("p1")
 	h.kill()
-	require.NoError(t, os.WriteFile(mode, []byte("auto"), 0o600))
+	require.NoError(t, os.WriteFile(mode, []byte("auto --locked"), 0o600))
 	h.start()
 
 	// The resume starts the agent. Its settings are unknown before.
@@ -50,10 +50,10 @@ func TestAnAgentThatMayDoMoreWaitsForAPersonWhoManages(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, wire.CodeForbidden, refused.Code)
 	}
-	resumed, err := h.hub.Resume(t.Context(), id, wire.Resume{InterruptionID: offer.InterruptionID, Drift: "apply"})
+	resumed, err := h.hub.Resume(t.Context(), id, wire.Resume{InterruptionID: offer.InterruptionID, Drift: "keep"})
 	require.NoError(t, err)
 	require.Equal(t, event.StopEndTurn, tab.untilTurnEnds(resumed.PromptID).StopReason)
 	require.NotEmpty(t, payloads[event.Plan](t, tab.seen()))
 	modes := payloads[event.Mode](t, tab.seen())
-	require.Equal(t, "ask", modes[len(modes)-1].ModeID)
+	require.Equal(t, "auto", modes[len(modes)-1].ModeID)
 }

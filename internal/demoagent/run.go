@@ -33,6 +33,14 @@ type Options struct {
 	Version string
 	// Mode is the mode that sessions begin and come back in; empty is ask.
 	Mode string
+	// Model is the model that sessions begin and come back with; empty is steady.
+	Model string
+	// Verbose is how they begin and come back, too.
+	Verbose bool
+	// ModeOption offers the modes as an option, too.
+	ModeOption bool
+	// Locked refuses every change of mode and options.
+	Locked bool
 	// MCP names an MCP server that the agent pretends to have; empty is none.
 	MCP string
 	// Replay is a recorded session to speak again instead of the script; nil is none.

@@ -27,11 +27,16 @@ type session struct {
 	mode    sdk.SessionModeId        // guarded by mu
 	model   sdk.SessionConfigValueId // guarded by mu
 	verbose bool                     // guarded by mu
-	updates []json.RawMessage        // guarded by mu: of this turn, for the archive
+	// modeOption offers the modes as an option, too.
+	modeOption bool
+	updates    []json.RawMessage // guarded by mu: of this turn, for the archive
 }
 
-func newSession(id sdk.SessionId, workspace, mode string) *session {
-	return &session{id: id, workspace: workspace, mode: sdk.SessionModeId(cmp.Or(mode, "ask")), model: "steady"}
+func newSession(id sdk.SessionId, workspace string, o Options) *session {
+	return &session{
+		id: id, workspace: workspace, mode: sdk.SessionModeId(cmp.Or(o.Mode, "ask")),
+		model: sdk.SessionConfigValueId(cmp.Or(o.Model, "steady")), verbose: o.Verbose, modeOption: o.ModeOption,
+	}
 }
 
 // modes are the ways of working: in auto nothing is asked.
@@ -53,7 +58,7 @@ func (s *session) options() []sdk.SessionConfigOption {
 		{Value: "steady", Name: "Steady", Description: sdk.Ptr("Takes its time")},
 		{Value: "hasty", Name: "Hasty", Description: sdk.Ptr("Four times as fast")},
 	}
-	return []sdk.SessionConfigOption{
+	list := []sdk.SessionConfigOption{
 		{Select: &sdk.SessionConfigOptionSelect{
 			Id: "model", Name: "Model", Category: &model, Type: "select", CurrentValue: s.model,
 			Options: sdk.SessionConfigSelectOptions{Ungrouped: &values},
@@ -62,6 +67,15 @@ func (s *session) options() []sdk.SessionConfigOption {
 			Id: "verbose", Name: "Verbose", Description: sdk.Ptr("Say what is done"), Type: "boolean", CurrentValue: s.verbose,
 		}},
 	}
+	if s.modeOption {
+		mode := sdk.SessionConfigOptionCategoryMode
+		modes := sdk.SessionConfigSelectOptionsUngrouped{{Value: "ask", Name: "Ask"}, {Value: "auto", Name: "Auto"}}
+		list = append(list, sdk.SessionConfigOption{Select: &sdk.SessionConfigOptionSelect{
+			Id: "how", Name: "Mode", Category: &mode, Type: "select", CurrentValue: sdk.SessionConfigValueId(s.mode),
+			Options: sdk.SessionConfigSelectOptions{Ungrouped: &modes},
+		}})
+	}
+	return list
 }
 
 func (s *session) asks() bool {

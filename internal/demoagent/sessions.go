@@ -64,7 +64,7 @@ func (a *agent) servers() map[string]any {
 }
 
 func (a *agent) begin(id sdk.SessionId, workspace string) *session {
-	s := newSession(id, workspace, a.options.Mode)
+	s := newSession(id, workspace, a.options)
 	a.mu.Lock()
 	a.sessions[id] = s
 	a.mu.Unlock()
@@ -108,6 +108,9 @@ func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (
 	if err != nil {
 		return sdk.SetSessionModeResponse{}, err
 	}
+	if a.options.Locked {
+		return sdk.SetSessionModeResponse{}, sdk.NewInvalidParams("the mode is locked")
+	}
 	if p.ModeId != "ask" && p.ModeId != "auto" {
 		return sdk.SetSessionModeResponse{}, sdk.NewInvalidParams(fmt.Sprintf("no mode %q", p.ModeId))
 	}
@@ -132,10 +135,14 @@ func (a *agent) SetSessionConfigOption(_ context.Context, p sdk.SetSessionConfig
 	}
 	s.mu.Lock()
 	switch {
+	case a.options.Locked:
+		err = sdk.NewInvalidParams("the options are locked")
 	case p.Boolean != nil && p.Boolean.ConfigId == "verbose":
 		s.verbose = p.Boolean.Value
 	case p.ValueId != nil && p.ValueId.ConfigId == "model" && (p.ValueId.Value == "steady" || p.ValueId.Value == "hasty"):
 		s.model = p.ValueId.Value
+	case s.modeOption && p.ValueId != nil && p.ValueId.ConfigId == "how" && (p.ValueId.Value == "ask" || p.ValueId.Value == "auto"):
+		s.mode = sdk.SessionModeId(p.ValueId.Value) // and no mode update, as some agents do
 	default:
 		err = sdk.NewInvalidParams("no such option or value")
 	}

@@ -21,10 +21,11 @@ export function turnSpoken(feed: Feed, since: Seq, plain: (markdown: string) => 
   if (!newest) return null
   const others = ends.length > 1 ? t`${ends.length} turns ended. The last: ` : ''
   const answer = answerOf(feed, newest, plain)
-  return `${others}${ending(newest)}${answer === '' ? '' : ` ${answer}`}`
+  return `${others}${ending(newest, feed)}${answer === '' ? '' : ` ${answer}`}`
 }
 
-function ending(end: TurnEndItem): string {
+function ending(end: TurnEndItem, feed: Feed): string {
+  if (feed.latest.paused?.has(end.promptId)) return t`Waiting for your choice.`
   if (end.error) return t`Turn failed: ${end.error.message}.`
   if (end.stopReason === 'end_turn') return t`Turn ended.`
   if (end.stopReason === 'interrupted') return t`Turn force-stopped.`

@@ -99,7 +99,12 @@ const data: Partial<Record<EventType, Shape>> = {
     by: words,
     error: object({ code: or(text, ''), message: or(words, '') }),
   }),
-  turn_interrupted: object({ interruption_id: text, reason: or(text, ''), phase: or(text, '') }),
+  turn_interrupted: object({
+    interruption_id: text,
+    prompt_id: or(text, ''),
+    reason: or(text, ''),
+    phase: or(text, ''),
+  }),
   interruption_settled: object({ interruption_id: text, outcome: or(text, ''), by: or(words, '') }),
   agent_message: said,
   agent_thought: said,

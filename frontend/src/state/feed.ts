@@ -22,6 +22,8 @@ export interface Latest {
   commands?: { seq: Seq; value: CommandsData }
   usage?: { seq: Seq; value: UsageData }
   title?: { seq: Seq; value: TitleData }
+  /** Prompts of turns that were not begun, because a person had to choose first. */
+  paused?: ReadonlySet<string>
 }
 
 /**
@@ -74,8 +76,14 @@ export function before(page: Feed, feed: Feed): Feed {
     ...joined,
     last: feed.last,
     count: page.count + feed.count,
-    latest: { ...page.latest, ...feed.latest },
+    latest: { ...page.latest, ...feed.latest, ...pausedIn(page, feed) },
   }
+}
+
+/** The prompts of both that were not begun. */
+function pausedIn(a: Feed, b: Feed): Pick<Latest, 'paused'> {
+  const [x, y] = [a.latest.paused, b.latest.paused]
+  return x && y ? { paused: new Set([...x, ...y]) } : {}
 }
 
 /**
@@ -217,6 +225,10 @@ class Fold {
         break
       case 'usage':
         this.latest.usage = { seq, value: event.data }
+        break
+      case 'turn_interrupted':
+        if (event.data.reason === 'paused')
+          this.latest.paused = new Set([...(this.latest.paused ?? []), event.data.prompt_id])
         break
       case 'title':
         this.latest.title = { seq, value: event.data }

@@ -7,7 +7,7 @@ const reasons: Readonly<Record<InterruptReason, string>> = {
   agent_exit: t`the agent ended`,
   agent_restart: t`the agent was restarted`,
   provider_error: t`the agent reported an error`,
-  paused: t`it was paused`,
+  paused: t`it waits for your choice`,
 }
 
 const phases: Readonly<Record<TurnPhase, string>> = {
@@ -18,7 +18,7 @@ const phases: Readonly<Record<TurnPhase, string>> = {
 
 /** Says why a turn was interrupted, and during which activity. */
 export function cutOffWords(reason: InterruptReason, phase: TurnPhase): string {
-  if (reason === 'paused') return t`The turn has not begun.`
+  if (reason === 'paused') return t`Waiting for your choice. The turn has not begun.`
   const doing = own(phases, phase)
   return t`Interrupted${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
 }
@@ -55,7 +55,7 @@ export function mismatchWords(names: readonly string[]): string {
 /** Says which setting differs, and how. */
 export function driftWords(drift: Drift): string {
   const what = own(settings, drift.field) ?? drift.field.replace(/^options\./, '')
-  return t`${what}: ${drift.current}, before ${drift.recorded}${drift.allows_more ? t` — may allow more` : ''}`
+  return t`${what}: ${drift.current || t`not offered`}, before ${drift.recorded}${drift.allows_more ? t` — may allow more` : ''}`
 }
 
 const ways: Readonly<Record<string, string>> = {

@@ -6,6 +6,7 @@ export interface AgentOption {
   id: string
   name: string
   description: string
+  category: string
   kind: 'select' | 'boolean'
   value: string | boolean
   choices: readonly { value: string; name: string }[]
@@ -19,6 +20,7 @@ export function optionsOf(config: ConfigData | undefined): AgentOption[] {
       id: text(o['id']),
       name: text(o['name']) || text(o['id']),
       description: text(o['description']),
+      category: text(o['category']) || (o['id'] === 'mode' ? 'mode' : ''),
     }
     const value = o['currentValue']
     if (head.id === '') return []

@@ -1,8 +1,9 @@
 import type { ModeOption, PlanEntry, SessionInfo, SessionStatus, StateMessage, TurnState } from '../wire/gen'
 import type { AppState } from './app'
 import type { OutboxItem } from './outboxitem'
-import { find } from './feed'
+import { find, type Latest } from './feed'
 import type { PermissionItem } from './items'
+import { modeIn, optionsIn } from './mode'
 import { hasGap, type SessionState } from './session'
 
 /** Returns whether a session of this status waits for a person: a question, a login, or a turn that was cut off. */
@@ -50,15 +51,24 @@ export function ownPrompts(state: AppState, session: SessionState): OutboxItem[]
 const noModes: readonly ModeOption[] = []
 
 /** The agent's latest settings: from events where they have them, else from the state. */
-export function told(session: SessionState): Pick<StateMessage, 'mode' | 'config' | 'commands' | 'usage'> & {
+export function told(session: SessionState): Told {
+  return toldIn(session.feed.latest, session.live)
+}
+
+type Told = Pick<StateMessage, 'mode' | 'config' | 'commands' | 'usage'> & {
   modes: readonly { id: string; name: string }[]
-} {
-  const { latest } = session.feed
-  const { live } = session
+}
+
+/** The agent's settings after the newest events that tell them. */
+export function toldIn(latest: Latest, live?: StateMessage | null): Told {
+  const mode = latest.mode?.value ?? live?.mode
+  const modes = latest.modes?.value ?? live?.mode?.modes ?? noModes
+  const config = latest.config?.value ?? live?.config
+  const byOption = (latest.config?.seq ?? 0) > (latest.mode?.seq ?? 0)
   return {
-    mode: latest.mode?.value ?? live?.mode,
-    modes: latest.modes?.value ?? live?.mode?.modes ?? noModes,
-    config: latest.config?.value ?? live?.config,
+    mode: byOption ? modeIn(config, mode, modes) : mode,
+    modes,
+    config: byOption ? config : optionsIn(mode, config),
     commands: latest.commands?.value ?? live?.commands,
     usage: latest.usage?.value ?? live?.usage,
   }

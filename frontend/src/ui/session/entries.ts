@@ -37,7 +37,7 @@ export function entriesOf(
   const agent = session ? told(session) : undefined
   const modes = agent?.modes ?? []
   // Some agents offer their modes as an option, too: once is enough.
-  const options = optionsOf(agent?.config).filter((o) => o.id !== 'mode' || modes.length === 0)
+  const options = optionsOf(agent?.config).filter((o) => o.category !== 'mode' || modes.length === 0)
   const at = (view: string) => () => app.router.go(`/s/${id}/${view}`)
   const none: Entry[] = []
 
