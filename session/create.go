@@ -178,6 +178,9 @@ func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal
 }
 
 func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
+	if err := r.checkBegin(); err != nil {
+		return nil, err
+	}
 	current := m.settings.Load()
 	hash := ""
 	if r.Key != "" {
@@ -264,6 +267,19 @@ func (r CreateRequest) begin(agent settings.Agent) (event.AgentSettings, error) 
 	}
 	begin.MCPServers = append([]string{}, agent.MCPServers...)
 	return begin, nil
+}
+
+// maxSetting limits the name of a mode or model in a request, in bytes.
+const maxSetting = 200
+
+// checkBegin refuses names of modes and models that no agent can have.
+func (r CreateRequest) checkBegin() error {
+	for _, name := range []string{r.Mode, r.Model} {
+		if len(name) > maxSetting || !state.Printable(name) {
+			return fmt.Errorf("%w: the name of a mode or a model has at most %d printable bytes", state.ErrInvalid, maxSetting)
+		}
+	}
+	return nil
 }
 
 // gitHead reads the branch and commit of the workspace's repository from its files.

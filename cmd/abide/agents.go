@@ -54,6 +54,7 @@ func (a *agents) infos(c config.Config) []settings.Agent {
 			Resume: settings.Resume{
 				StaleAfter: of.StaleAfter, Auto: of.Auto, SegmentedFallback: of.SegmentedFallback, SegmentTokens: of.SegmentTokens,
 			},
+			Begin: settings.Begin{Mode: agent.Mode, Model: agent.Model, Options: agent.Options},
 		}
 		for _, server := range agent.MCPServers {
 			info.MCPServers = append(info.MCPServers, server.Name)

@@ -118,6 +118,7 @@ func open(path string) (*os.File, error) {
 // beginning are the flags of new and run.
 type beginning struct {
 	agent, folder, name string
+	mode, model         string
 	files               []string
 }
 
@@ -125,6 +126,8 @@ func (b *beginning) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: the first; `abide agents` lists them)")
 	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: the current one; with --hub, the hub's default)")
 	cmd.Flags().StringVar(&b.name, "name", "", "display name of the session")
+	cmd.Flags().StringVar(&b.mode, "mode", "", "begin in mode `M` of the agent (default: as configured; `abide agents` lists those known)")
+	cmd.Flags().StringVar(&b.model, "model", "", "begin with model `M` of the agent")
 }
 
 func (b *beginning) addFiles(cmd *cobra.Command) {
@@ -147,7 +150,7 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if err != nil {
 		return wire.SessionInfo{}, err
 	}
-	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt}
+	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model}
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -269,7 +270,7 @@ func (p *Program) agents() *cobra.Command {
 		}
 		var rows [][]string
 		for _, a := range answer.Agents {
-			rows = append(rows, []string{plain.Line(a.Name), plain.Line(a.Description)})
+			rows = append(rows, []string{plain.Line(a.Name), plain.Line(a.Description), offered("modes", a.Modes, a.Mode), offered("models", a.Models, a.Model)})
 		}
 		if err := p.table(rows); err != nil {
 			return err
@@ -283,6 +284,26 @@ func (p *Program) agents() *cobra.Command {
 	})
 	p.JSONFlag(cmd)
 	return cmd
+}
+
+// offered lists what an agent is known to offer, and the configured one, with a star;
+// empty if nothing is known.
+func offered(what string, list []event.ModeOption, configured string) string {
+	var ids []string
+	for _, o := range list {
+		id := plain.Line(o.ID)
+		if o.ID == configured {
+			id += "*"
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 && configured != "" {
+		ids = []string{plain.Line(configured) + "*"}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return what + " " + strings.Join(ids, ", ")
 }
 
 // orJSON prints a value, or passes an error on.

@@ -101,6 +101,11 @@ type Agent struct {
 	Silence time.Duration
 	// Resume has its own resume settings.
 	Resume AgentResume
+	// Mode and Model are those that new sessions begin with; empty is the agent's own.
+	Mode, Model string
+	// Options are values of its options by their ids, strings and booleans, that new
+	// sessions begin with.
+	Options map[string]any
 }
 
 // MCPServer is a Model Context Protocol server an agent is told about.

@@ -3,11 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +53,9 @@ type fileAgent struct {
 	MCPServers []MCPServer       `yaml:"mcp_servers"`
 	Silence    *string           `yaml:"silence"`
 	Resume     fileAgentResume   `yaml:"resume"`
+	Mode       string            `yaml:"mode"`
+	Model      string            `yaml:"model"`
+	Options    map[string]any    `yaml:"options"`
 }
 
 type filePermissions struct {
@@ -302,9 +307,17 @@ func (r reader) applyAgents(c *Config, f file) error {
 		if err != nil {
 			return r.wrong(path+".resume."+field, "%v", err)
 		}
+		for _, id := range slices.Sorted(maps.Keys(a.Options)) {
+			switch a.Options[id].(type) {
+			case string, bool:
+			default:
+				return r.wrong(path+".options."+id, "write true, false or a text: a number that is a choice stands in quotes")
+			}
+		}
 		c.Agents = append(c.Agents, Agent{
 			Name: name, Command: a.Command, Env: a.Env, PassEnv: a.PassEnv,
 			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers, Silence: silence, Resume: resume,
+			Mode: a.Mode, Model: a.Model, Options: a.Options,
 		})
 	}
 	return nil

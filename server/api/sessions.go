@@ -132,7 +132,7 @@ func createRoute(s *API, c *call, in wire.NewSession) error {
 	}
 	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
 		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
-		Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+		Mode: in.Mode, Model: in.Model, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err
@@ -207,7 +207,10 @@ func agentsRoute(s *API, c *call) error {
 		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
 	}
 	for _, a := range settings.Agents {
-		answer.Agents = append(answer.Agents, wire.AgentChoice{Name: a.Name, Description: a.Description})
+		modes, models := s.manager.Offered(a.Name)
+		answer.Agents = append(answer.Agents, wire.AgentChoice{
+			Name: a.Name, Description: a.Description, Modes: modes, Models: models, Mode: a.Begin.Mode, Model: a.Begin.Model,
+		})
 	}
 	return c.reply(http.StatusOK, answer)
 }

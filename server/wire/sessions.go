@@ -24,6 +24,10 @@ type NewSession struct {
 	// Prompt is sent at once. The request's Idempotency-Key is its id and makes a
 	// repeated request harmless; with another body it is refused.
 	Prompt string `json:"prompt,omitempty"`
+	// Mode and Model are those that the agent is to begin with, instead of the
+	// configured ones. If it does not take one, the first turn waits for a choice.
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
 	// Recorder creates a session that the caller records. Then the agent may have
 	// any name and the workspace may be any directory, there is no prompt, and the
 	// response is a Recording.
@@ -64,6 +68,13 @@ type Agents struct {
 type AgentChoice struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
+	// Modes and Models are those that a session of this agent has offered since the
+	// hub started; absent if none has.
+	Modes  []event.ModeOption `json:"modes,omitempty"`
+	Models []event.ModeOption `json:"models,omitempty"`
+	// Mode and Model are the configured ones; absent if the agent chooses.
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
 }
 
 // Login names one of the methods in the state's agent.auth_methods.

@@ -150,11 +150,26 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 		p := config(f, got.result)
 		p.By, p.ByID = c.by.Name, c.by.ID
 		s.say(e, p)
+	case (c.method == methodSetMode || c.method == methodSetOption) && got.err != nil:
+		s.say(e, event.Note{Method: c.method, Text: event.Text(refusalWords(c, got.err)), Raw: m.Error})
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's exit, which follows, reports it.
 	default:
 		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)})
 	}
+}
+
+// refusalWords says which setting the agent did not take, and why.
+func refusalWords(c *call, err error) string {
+	what := "mode "
+	if c.method == methodSetOption {
+		what = "option "
+	}
+	why := err.Error()
+	if refused := (*RequestError)(nil); errors.As(err, &refused) {
+		why = refused.Message
+	}
+	return "The agent refused " + what + c.about + ": " + strings.TrimSuffix(why, ".") + "."
 }
 
 // saysNothing reports whether a result contains no data.

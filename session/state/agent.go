@@ -114,8 +114,8 @@ type AgentOption struct {
 // optionPrefix begins the field of an option.
 const optionPrefix = "options."
 
-// optionsOf reads an agent's options. Unreadable ones are omitted.
-func optionsOf(raw json.RawMessage) []AgentOption {
+// OptionsOf reads an agent's options. Unreadable ones are omitted.
+func OptionsOf(raw json.RawMessage) []AgentOption {
 	var all []json.RawMessage
 	_ = json.Unmarshal(raw, &all) // then there are none
 	var list []AgentOption

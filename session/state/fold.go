@@ -262,7 +262,7 @@ func (f *Fold) Settings() AgentSettings {
 		s.Mode = f.Mode.ModeID
 	}
 	if f.Config != nil {
-		s.Options = optionsOf(f.Config.Options)
+		s.Options = OptionsOf(f.Config.Options)
 	}
 	return s
 }

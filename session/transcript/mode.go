@@ -38,6 +38,14 @@ func modesOf(list []event.ModeOption, choices []modeChoice) []event.ModeOption {
 	return list
 }
 
+// Choices lists the values that an agent offers for an option, in its own JSON: flat, or
+// in groups.
+func Choices(raw json.RawMessage) []event.ModeOption {
+	var choices []modeChoice
+	_ = json.Unmarshal(raw, &choices) // then there are none
+	return modesOf(nil, choices)
+}
+
 func has(modes []event.ModeOption, id string) bool {
 	for _, m := range modes {
 		if m.ID == id {

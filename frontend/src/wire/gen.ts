@@ -896,6 +896,8 @@ export interface NewSession {
   workspace?: string
   name?: string
   prompt?: string
+  mode?: string
+  model?: string
   recorder?: boolean
 }
 
@@ -919,6 +921,10 @@ export interface NewFork {
 export interface AgentChoice {
   name: string
   description?: string
+  modes?: ModeOption[]
+  models?: ModeOption[]
+  mode?: string
+  model?: string
 }
 
 export interface Agents {

@@ -10,7 +10,7 @@ const longText = 10_000
 const laterMs = 500
 
 /** A person's input for a new session; untouched fields are absent. */
-export type NewFields = Partial<Record<'agent' | 'workspace' | 'name' | 'prompt', string>>
+export type NewFields = Partial<Record<'agent' | 'workspace' | 'name' | 'prompt' | 'mode' | 'model', string>>
 
 /** The form of a new session, kept on this device until there is that session; shared between a person's tabs. */
 export class NewDraft {
@@ -49,10 +49,10 @@ export class NewDraft {
    * after a lost answer makes no second session and no second prompt; another once anything of it
    * is another.
    */
-  key({ agent, workspace, name, prompt }: NewSession): string {
+  key({ agent, workspace, name, prompt, mode, model }: NewSession): string {
     if (this.called === '') this.called = crypto.randomUUID()
     this.save() // before anything is sent by it
-    return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt]))}`
+    return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt, ...(mode || model ? [mode, model] : [])]))}`
   }
 
   /** The form is hidden; its text is kept. Without text, the next Start makes another session. */
@@ -86,7 +86,7 @@ export class NewDraft {
 function parse(text: string): NewFields & { called?: string } {
   try {
     const kept: unknown = JSON.parse(text)
-    const known = ['agent', 'workspace', 'name', 'prompt', 'called']
+    const known = ['agent', 'workspace', 'name', 'prompt', 'mode', 'model', 'called']
     return Object.fromEntries(
       Object.entries(kept ?? {}).filter(([key, value]) => known.includes(key) && typeof value === 'string'),
     )
