@@ -191,12 +191,12 @@ describe('an interrupted turn', () => {
       await card(here).getByRole('button', { name: 'Resume', exact: true }).click()
       await card(here).getByText('Waiting for your choice').waitFor()
       await card(here).getByRole('button', { name: 'Resume with these' }).waitFor()
-      const rows = await card(here).getByRole('listitem').allTextContents()
-      expect(rows.toSorted(), 'one row for each difference').toEqual(
-        which.map((name) => differs[name].row).toSorted(),
-      )
+      const rows = async () => (await card(here).getByRole('listitem').allTextContents()).toSorted()
+      await expect
+        .poll(rows, { message: 'one row for each difference' })
+        .toEqual(which.map((name) => differs[name].row).toSorted())
       expect(await here.feed.getByText(/Force-stopped|paused/).count()).toBe(0)
-      await here.feed.getByText('Waiting for your choice', { exact: true }).waitFor()
+      await here.feed.getByText(/^Waiting for your choice( ·|$)/).waitFor()
       await shot(here, `choice-${which.join('-')}-390`)
       if (which.length === 3) {
         const there = await laptop.watch(session, desktop)
