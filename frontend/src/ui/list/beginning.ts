@@ -1,0 +1,23 @@
+import type { Choices } from '../../state/intents'
+import type { NewFields } from './newdraft.svelte'
+
+type Agent = Choices['agents'][number]
+
+/** What the agent is known to offer, with what it begins with where nothing is picked. */
+export function beginnings(agent: Agent | undefined, fields: NewFields) {
+  return (['mode', 'model'] as const)
+    .map((field) => {
+      const offered = (field === 'mode' ? agent?.modes : agent?.models) ?? []
+      const picked = offered.find((o) => o.id === fields[field])?.id ?? ''
+      return { field, offered, own: agent?.[field], picked }
+    })
+    .filter((s) => s.offered.length > 1)
+}
+
+/** Of what was picked, as the request has it. */
+export const pickedOf = (agent: Agent | undefined, fields: NewFields): Pick<NewFields, 'mode' | 'model'> =>
+  Object.fromEntries(
+    beginnings(agent, fields)
+      .filter((s) => s.picked)
+      .map((s) => [s.field, s.picked]),
+  )
