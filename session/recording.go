@@ -54,7 +54,9 @@ func (r *recording) begin(actor event.Actor) error {
 }
 
 func (r *recording) take(recorderID string, after event.Seq, payloads []event.Payload) (event.Seq, error) {
-	if err := r.hear(recorderID); err != nil {
+	err := r.hear(recorderID)
+	again := err != nil && recorderID != "" && recorderID == r.fold.Recorder.ID // a batch may have been written before the end
+	if err != nil && (!again || len(payloads) == 0) {
 		return 0, err
 	}
 	if len(payloads) == 0 {
@@ -63,14 +65,17 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	if after > r.fold.Seq || after < 1 {
 		return 0, fmt.Errorf("%w: the log ends at seq %d", state.ErrConflict, r.fold.Seq)
 	}
-	known, err := r.known(after, payloads)
+	known, last, err := r.known(after, payloads)
 	if err != nil {
 		return 0, err
 	}
-	payloads = payloads[known:]
-	if len(payloads) == 0 {
-		return r.fold.Seq, nil
+	if known == len(payloads) {
+		return last, nil
 	}
+	if again {
+		return 0, errRecordedElsewhere
+	}
+	payloads = payloads[known:]
 	list, err := r.fold.Placed(payloads)
 	if err != nil {
 		return 0, err
@@ -86,44 +91,51 @@ func (r *recording) take(recorderID string, after event.Seq, payloads []event.Pa
 	return r.fold.Seq, nil
 }
 
+// errRecordedElsewhere refuses a recorder whose recording has ended, and a strange one.
+var errRecordedElsewhere = fmt.Errorf("%w: this recorder no longer records the session", state.ErrConflict)
+
 // hear notes the time of a report. It returns an error unless the report comes from
 // this session's recorder.
 func (r *recording) hear(recorderID string) error {
 	if recorderID == "" || recorderID != r.fold.Recorder.ID || !r.fold.Recorder.Open {
-		return fmt.Errorf("%w: this recorder no longer records the session", state.ErrConflict)
+		return errRecordedElsewhere
 	}
 	r.heard = time.Now()
 	return nil
 }
 
-// known counts the payloads that are already in the log after a seq. If other
+// known counts the payloads that are already in the log after a seq, and returns the
+// seq of the last of them. More events may follow if all payloads are there. If other
 // events are there it is ErrConflict.
-func (r *recording) known(after event.Seq, payloads []event.Payload) (known int, err error) {
+func (r *recording) known(after event.Seq, payloads []event.Payload) (known int, last event.Seq, err error) {
+	last = after
 	for after < r.fold.Seq {
 		batch, through, err := r.log.ReadWritten(context.Background(), after, compareBatch)
 		if err != nil {
-			return 0, fmt.Errorf("compare with the log: %w", problem.OfLog(err))
+			return 0, 0, fmt.Errorf("compare with the log: %w", problem.OfLog(err))
 		}
 		if through == after {
 			break
 		}
 		events, err := batch.Events()
 		if err != nil {
-			return 0, fmt.Errorf("compare with the log: %w", err)
+			return 0, 0, fmt.Errorf("compare with the log: %w", err)
 		}
 		for _, there := range events {
 			switch there.Type {
 			case event.TypeSegmentStart, event.TypeEpoch, event.TypeLogTruncated:
 				continue // written by the log itself
 			}
-			if known == len(payloads) || !recorded.Same(there, payloads[known]) {
-				return 0, fmt.Errorf("%w: another event is in the log at seq %d", state.ErrConflict, there.Seq)
+			if !recorded.Same(there, payloads[known]) {
+				return 0, 0, fmt.Errorf("%w: another event is in the log at seq %d", state.ErrConflict, there.Seq)
 			}
-			known++
+			if known, last = known+1, there.Seq; known == len(payloads) {
+				return known, last, nil
+			}
 		}
 		after = through
 	}
-	return known, nil
+	return known, last, nil
 }
 
 // follow updates the turn and the ledger from the log.

@@ -74,7 +74,20 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	require.Equal(t, r.MaxSeq+4, last)
 	require.Empty(t, payloads[event.TurnEnd](t, next), "the recording must stay open")
 
+	// An answer may have been lost: a batch is answered as before, also after later ones
+	// and after the end.
+	answeredAsBefore := func() {
+		for _, batch := range [][]session.Recorded{first, first[:1], more} {
+			same, err := put(next, r.MaxSeq, batch)
+			require.NoError(t, err)
+			require.Equal(t, r.MaxSeq+event.Seq(len(batch)), same)
+		}
+		_, err := put(next, r.MaxSeq+1, first)
+		require.ErrorIs(t, err, state.ErrConflict)
+	}
+	answeredAsBefore()
 	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
+	answeredAsBefore()
 	require.NoError(t, next.EndRecording(ctxOf(t), r.RecorderID, "the agent ended", person("ann")))
 	require.Equal(t, state.StatusEnded, next.Info().Status)
 	require.Equal(t, []event.SessionEnd{{Reason: "the agent ended", By: "ann", ByID: "id-ann"}}, payloads[event.SessionEnd](t, next))
