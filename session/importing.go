@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,10 @@ import (
 // made reports whether the session was created. It is ErrConflict if another
 // session has the id.
 func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSession, made bool, err error) {
+	most, err := m.importBound()
+	if err != nil {
+		return nil, false, err
+	}
 	// A zip is read from its end, so it is stored first. The file has no name, so a
 	// crash leaves none behind.
 	file, err := os.CreateTemp(m.spoolDir, ".import-*")
@@ -28,20 +33,34 @@ func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSess
 	if err := os.Remove(file.Name()); err != nil {
 		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
 	}
-	if _, err := io.Copy(file, from); err != nil {
+	size, err := io.Copy(file, io.LimitReader(from, most+1))
+	if err != nil {
 		return nil, false, fmt.Errorf("read import: %w", err)
+	}
+	if size > most {
+		return nil, false, exchange.TooLarge(most)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, false, fmt.Errorf("read import: %w", err)
 	}
-	return m.importFile(ctx, file)
+	return m.importFile(ctx, file, most)
 }
 
-func (m *Manager) importFile(ctx context.Context, file *os.File) (b *BackgroundSession, made bool, err error) {
+// importBound is how many bytes an import may take, as it comes and as it is stored:
+// half of the free disk at most.
+func (m *Manager) importBound() (int64, error) {
+	free, err := m.freeDisk(cmp.Or(m.spoolDir, os.TempDir()))
+	if err != nil {
+		return 0, fmt.Errorf("%w: how much disk is free for an import: %w", state.ErrUnavailable, err)
+	}
+	return min(free/2, exchange.MaxSum), nil
+}
+
+func (m *Manager) importFile(ctx context.Context, file *os.File, most int64) (b *BackgroundSession, made bool, err error) {
 	if err := m.makeRoom(ctx, m.settings.Load().Limits.Sessions); err != nil {
 		return nil, false, err
 	}
-	source, err := exchange.Open(file)
+	source, err := exchange.Open(file, most)
 	if err != nil {
 		return nil, false, err
 	}
@@ -74,12 +93,12 @@ func (m *Manager) importedBefore(ctx context.Context, id string, from *exchange.
 	if err != nil {
 		return nil, err
 	}
-	last, epoch, err := from.End()
+	same, err := from.In(ctx, b.log)
 	if err != nil {
-		return nil, err
+		return nil, problem.OfLog(err)
 	}
-	if b.log.Epoch() != epoch || b.log.Marks().Visible < last {
+	if !same {
 		return nil, fmt.Errorf("%w: session %s is here with other events: delete it before the import", state.ErrConflict, id)
 	}
-	return b, nil
+	return b, from.CheckBlobs()
 }

@@ -6,9 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +22,7 @@ import (
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/store"
 )
 
 // exported returns a session exported in the format.
@@ -52,6 +57,9 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			require.Equal(t, b.Log().Epoch(), came.Log().Epoch())
 			require.Equal(t, string(exported(t, b, export.JSONL)), string(exported(t, came, export.JSONL)))
 			require.True(t, came.Info().Imported)
+			require.Equal(t, state.StatusImported, came.Info().Status, "its open turn is no work of this hub")
+			require.Equal(t, session.TurnIdle, came.State().Turn.State)
+			require.Nil(t, came.State().Interruption)
 			if format == export.Zip {
 				require.Equal(t, "Given", came.Info().Name)
 				list, _, err := came.Comments().List()
@@ -76,6 +84,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, last, found.Log().Marks().Visible, "the import changed the log")
 			require.True(t, found.Info().Imported)
+			require.Equal(t, state.StatusImported, found.Info().Status)
 		})
 	}
 }
@@ -108,6 +117,119 @@ func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
 	longer := append(bytes.Clone(whole), []byte(`{"seq":2,"time":"2026-02-21T14:03:07Z","type":"note","data":{"method":"x"}}`+"\n")...)
 	_, _, err = h.manager.Import(ctxOf(t), bytes.NewReader(longer))
 	require.ErrorIs(t, err, state.ErrConflict, "a session with fewer events exists")
+}
+
+// An import with an open question and an interruption waits for nobody.
+func TestAnImportIsImportedWhateverItsLastEvents(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(question("q1")))
+	await(t, b, "a question", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
+	asking := exported(t, b, export.JSONL)
+	a.die(crash)
+	interruptionOf(t, b)
+	for name, file := range map[string][]byte{"asking": asking, "interrupted": exported(t, b, export.JSONL)} {
+		other := newHub(t)
+		came, _, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
+		require.NoError(t, err)
+		require.Equal(t, state.StatusImported, came.Info().Status, name)
+		require.Empty(t, came.State().PendingPermissions, name)
+		require.Nil(t, came.State().Interruption, name)
+		_, err = came.Interruption(ctxOf(t))
+		require.ErrorIs(t, err, state.ErrNotFound, name)
+		page, err := other.copyOf(t).manager.List(list.Options{})
+		require.NoError(t, err)
+		require.Equal(t, state.StatusImported, page.Sessions[0].Status, name)
+	}
+}
+
+// TestAnAlteredExportIsNotTheSameOne changes one thing of each event.
+func TestAnAlteredExportIsNotTheSameOne(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(message("a word")))
+	_, err := b.Log().PutBlobFrom(ctxOf(t), "text/plain", strings.NewReader("a large value"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return bytes.Contains(exported(t, b, export.JSONL), []byte("a word")) }, patience, time.Millisecond)
+	whole := exported(t, b, export.JSONL)
+	other := newHub(t)
+	_, made, err := other.manager.Import(ctxOf(t), bytes.NewReader(whole))
+	require.NoError(t, err)
+	require.True(t, made)
+	lines := bytes.SplitAfter(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))
+	for _, in := range []*hub{h, other} {
+		_, made, err := in.manager.Import(ctxOf(t), bytes.NewReader(whole))
+		require.NoError(t, err)
+		require.False(t, made)
+		_, made, err = in.manager.Import(ctxOf(t), bytes.NewReader(exported(t, b, export.Zip)))
+		require.NoError(t, err)
+		require.False(t, made)
+		for i, line := range lines {
+			for name, altered := range map[string][]byte{
+				"data": bytes.Replace(line, []byte(`"data":{`), []byte(`"data":{"more":1,`), 1),
+				"time": bytes.Replace(line, []byte(`"time":"20`), []byte(`"time":"21`), 1),
+				"type": bytes.Replace(line, []byte(`"type":"`), []byte(`"type":"x`), 1),
+			} {
+				if i == 0 && name == "type" {
+					continue // no session begins so
+				}
+				require.NotEqual(t, string(line), string(altered))
+				file := slices.Concat(bytes.Join(lines[:i], nil), altered, bytes.Join(lines[i+1:], nil))
+				_, _, err := in.manager.Import(ctxOf(t), bytes.NewReader(file))
+				require.ErrorIs(t, err, state.ErrConflict, "%s of event %d", name, i+1)
+			}
+		}
+	}
+}
+
+func TestALineOfAnImportWithAWrongChecksumOrAnImpossibleTimeIsRefused(t *testing.T) {
+	h := newDiskHub(t)
+	b := h.create()
+	log, err := os.ReadFile(filepath.Join(h.dir, "sessions", b.ID(), "events.jsonl"))
+	require.NoError(t, err)
+	require.Contains(t, string(log), `"crc":"`)
+	at := regexp.MustCompile(`"time":"[^"]*"`)
+	plain := exported(t, b, export.JSONL)
+	other := newHub(t)
+	for name, file := range map[string][]byte{
+		"another byte":      bytes.Replace(log, []byte(`"agent":"fake"`), []byte(`"agent":"fakf"`), 1),
+		"another checksum":  regexp.MustCompile(`"crc":"."`).ReplaceAll(bytes.Replace(log, []byte(`"crc":"`), []byte(`"crc":"0`), 1), nil),
+		"no checksum":       bytes.Replace(log, []byte(`"crc":"`), []byte(`"crc":7,"x":"`), 1),
+		"year 0":            at.ReplaceAll(plain, []byte(`"time":"0000-01-01T00:00:00Z"`)),
+		"year 9999":         at.ReplaceAll(plain, []byte(`"time":"9999-12-31T23:59:59.999999Z"`)),
+		"year 10000 in UTC": at.ReplaceAll(plain, []byte(`"time":"9999-12-31T23:59:59-14:00"`)),
+	} {
+		_, _, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
+		require.ErrorIs(t, err, state.ErrInvalid, name)
+	}
+	_, made, err := other.manager.Import(ctxOf(t), bytes.NewReader(log))
+	require.NoError(t, err, "the log file itself is an export")
+	require.True(t, made)
+}
+
+func TestAnImportTakesAtMostHalfOfTheFreeDisk(t *testing.T) {
+	h := newHub(t)
+	b, _ := h.busy()
+	_, err := b.Log().PutBlobFrom(ctxOf(t), "text/plain", strings.NewReader(strings.Repeat("a", 1<<20))) // a zip makes it small
+	require.NoError(t, err)
+	for name, file := range map[string][]byte{"lines": exported(t, b, export.JSONL), "a zip": exported(t, b, export.Zip)} {
+		needed := int64(len(file))
+		if name == "a zip" {
+			needed = 1<<20 + 2000
+		}
+		for _, free := range []int64{2*needed - 2000, 2*needed + 10_000} {
+			other := newHub(t, func(o *session.Options, _ *store.Options) {
+				o.FreeDisk = func(string) (int64, error) { return free, nil }
+			})
+			_, _, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
+			if free < 2*needed {
+				require.ErrorIs(t, err, state.ErrTooLarge, name)
+				require.ErrorContains(t, err, "half of the free disk")
+				continue
+			}
+			require.NoError(t, err, name)
+		}
+	}
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -43,10 +43,19 @@ func (l *foldedLog) held() bool {
 // interruption returns the open interruption for State; nil if none.
 func (l *foldedLog) interruption() *state.Interruption {
 	open := l.fold.Interruptions.Open
-	if open == nil {
+	if open == nil || l.imported {
 		return nil
 	}
 	told := *open
 	told.Held = l.held() && l.queue.Len() > 0
 	return &told
+}
+
+// pending returns the ids of the open requests for State. An answer to one of an
+// import would reach no agent.
+func (l *foldedLog) pending() []string {
+	if l.imported {
+		return nil
+	}
+	return l.fold.Permissions.IDs()
 }

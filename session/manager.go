@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
@@ -67,6 +68,9 @@ type Options struct {
 	// Strict panics for a bug in the order of steps, in tests. Otherwise it is logged,
 	// because a panic would end all sessions.
 	Strict bool
+	// FreeDisk returns how many bytes are free where an import is put; nil asks the file
+	// system.
+	FreeDisk func(dir string) (int64, error)
 }
 
 // Manager manages the sessions: it lists them, opens them, and decides which may
@@ -81,6 +85,7 @@ type Manager struct {
 	changes   *list.ChangeFeed
 	reads     *list.ReadMarks
 	logger    *slog.Logger
+	freeDisk  func(dir string) (int64, error)
 
 	ctx     context.Context // ends when the manager is closed
 	cancel  context.CancelFunc
@@ -108,6 +113,9 @@ func NewManager(o Options) (*Manager, error) {
 	if o.SweepEvery <= 0 {
 		o.SweepEvery = sweepEvery
 	}
+	if o.FreeDisk == nil {
+		o.FreeDisk = disk.Free
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -123,6 +131,7 @@ func NewManager(o Options) (*Manager, error) {
 		changes:   list.NewChangeFeed(),
 		reads:     list.OpenReadMarks(o.Store.Files(), o.Logger),
 		logger:    o.Logger,
+		freeDisk:  o.FreeDisk,
 		ctx:       ctx,
 		cancel:    cancel,
 		open:      map[string]*opening{},

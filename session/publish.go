@@ -58,7 +58,7 @@ func (e *engine) publish() {
 		AtSeq:              f.Seq,
 		Turn:               turn,
 		Policy:             f.Policy,
-		PendingPermissions: f.Permissions.IDs(),
+		PendingPermissions: e.pending(),
 		Queue:              slices.Clip(e.queue.Items()),
 		Mode:               f.Mode,
 		Config:             f.Config,
@@ -220,6 +220,8 @@ func (l *listing) status() state.Status {
 	switch {
 	case l.health.frozen != nil:
 		return state.StatusDamaged
+	case l.imported:
+		return state.StatusImported
 	case l.fold.Ended:
 		return state.StatusEnded
 	case len(l.fold.Permissions.Open) > 0, failed && len(l.agent.login) > 0, l.fold.Login && !l.fold.Open:

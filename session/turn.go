@@ -68,7 +68,7 @@ type turns struct {
 // state returns the turn for State.
 func (t *turns) state() Turn {
 	now := Turn{State: TurnIdle}
-	if t.fold.Open {
+	if t.fold.Open && !t.imported {
 		now = Turn{State: TurnPrompting, Number: t.fold.Turn, PromptID: t.fold.PromptID, Since: t.turn.since}
 		switch {
 		case t.turn.cancelled():

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -351,3 +352,13 @@ func IsLink(fsys FS, path string) bool {
 
 // TempSuffix ends the name of a file that is not in place yet.
 const TempSuffix = ".tmp"
+
+// Free returns how many bytes a file system has left for this user, by a directory on
+// it.
+func Free(dir string) (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(dir, &stat); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return int64(min(stat.Bavail, math.MaxInt64/uint64(stat.Bsize))) * int64(stat.Bsize), nil
+}

@@ -26,7 +26,7 @@ func exportRows() section {
 		title: "Export and import",
 		about: []string{
 			"`jsonl` has the events as the log has them. `zip` has `events.jsonl, metadata.json, queue.json, comments.jsonl, blobs/<sha256>`. `html` is one file with a player. `redact` (docs/security.md) also leaves out the agent's own JSON (`raw`) and the blobs.",
-			"An import has at most 4 GiB. It is `imported: true`; ids, seqs, times and epoch are as they were. 409 if another session has the id. Prompts to an imported session get 409.",
+			"An import has at most 4 GiB, and takes at most half of the free disk. Its `status` is `imported`; ids, seqs, times and epoch are as they were. 409 if another session has the id, also one that differs in a single event. 400 for a wrong `crc` in a line and for a time outside the years 1970 to 2261. Prompts to an imported session get 409.",
 		},
 		rows: []route{
 			{

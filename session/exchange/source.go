@@ -24,7 +24,8 @@ import (
 const (
 	maxImportLine = 4 << 20
 	maxImportFile = 32 << 20
-	maxImportSum  = 16 << 30
+	// MaxSum limits all files of an import.
+	MaxSum = 16 << 30
 	// maxImportDirectory limits the list of files of a zip.
 	maxImportDirectory = 16 << 20
 )
@@ -33,6 +34,8 @@ const (
 type Source struct {
 	Imported journal.Imported
 	Comments []state.Comment
+	raw      event.Event // the last one of Next, as the file has it
+	most     int64       // of the bytes of all files
 	closers  []io.Closer
 }
 
@@ -46,14 +49,15 @@ func (s *Source) Close() error {
 }
 
 // Open reads the beginning of an export: the zip of a session, or the lines of its
-// events. An export that cannot be read is ErrInvalid or ErrTooLarge.
-func Open(file *os.File) (*Source, error) {
+// events. An export that cannot be read is ErrInvalid, one of more than most bytes is
+// ErrTooLarge.
+func Open(file *os.File, most int64) (*Source, error) {
 	var magic [4]byte
 	n, err := file.ReadAt(magic[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read import: %w", err)
 	}
-	s := &Source{}
+	s := &Source{most: most}
 	var events io.Reader = file
 	if string(magic[:n]) == "PK\x03\x04" {
 		if events, err = s.openZip(file); err != nil {
@@ -73,6 +77,10 @@ func Open(file *os.File) (*Source, error) {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return e, fmt.Errorf("%w: a line is not an event: %w", state.ErrInvalid, err)
 		}
+		if err := checkLine(lines.Bytes(), e); err != nil {
+			return e, err
+		}
+		s.raw = e
 		return heardByImport(e), nil
 	}
 	if s.Imported.First, err = s.Imported.Next(); errors.Is(err, io.EOF) {
@@ -84,29 +92,9 @@ func Open(file *os.File) (*Source, error) {
 	return s, nil
 }
 
-// End reads the rest of the events and returns the last seq and the epoch at the end.
-func (s *Source) End() (last event.Seq, epoch string, err error) {
-	start, err := s.Imported.First.Payload()
-	if err != nil {
-		return 0, "", fmt.Errorf("%w: %w", state.ErrInvalid, err)
-	}
-	last = event.Seq(1)
-	epoch = start.(event.SessionStart).Epoch // the journal has checked it
-	for {
-		e, err := s.Imported.Next()
-		if errors.Is(err, io.EOF) {
-			return last, epoch, nil
-		}
-		if err != nil {
-			return 0, "", err
-		}
-		last = e.Seq
-		if p, err := e.Payload(); err == nil {
-			if renewed, ok := p.(event.Epoch); ok {
-				epoch = renewed.Epoch
-			}
-		}
-	}
+// TooLarge is the error for an import of more than most bytes.
+func TooLarge(most int64) error {
+	return fmt.Errorf("%w: an import takes at most %d bytes now, half of the free disk", state.ErrTooLarge, most)
 }
 
 // heardByImport returns an event of a file as an import keeps it: statements in it are
@@ -143,8 +131,8 @@ func (s *Source) openZip(file *os.File) (io.Reader, error) {
 	var blobs []*zip.File
 	sum := uint64(0)
 	for _, f := range archive.File {
-		if sum += f.UncompressedSize64; sum > maxImportSum {
-			return nil, fmt.Errorf("%w: the files of the zip are larger than %d bytes together", state.ErrTooLarge, int64(maxImportSum))
+		if sum += f.UncompressedSize64; sum > uint64(s.most) {
+			return nil, TooLarge(s.most)
 		}
 		if sha, ok := strings.CutPrefix(f.Name, "blobs/"); ok && blobName.MatchString(sha) {
 			blobs = append(blobs, f)

@@ -12,7 +12,10 @@ type Info = state.Info
 // that the hub has not opened yet is idle.
 func infoOf(m journal.Metadata) Info {
 	status := state.Status(m.Status)
-	if status == "" {
+	switch {
+	case m.Imported && status != state.StatusDamaged:
+		status = state.StatusImported
+	case status == "":
 		status = state.StatusIdle
 	}
 	return Info{

@@ -10,10 +10,11 @@ const (
 	StatusFailed      Status = "failed"      // the latest turn ended with an error, or the agent does not start
 	StatusInterrupted Status = "interrupted" // the latest turn was cut off, and a person decides
 	StatusEnded       Status = "ended"
-	StatusDamaged     Status = "damaged" // the log needs attention
+	StatusImported    Status = "imported" // from another hub, read-only
+	StatusDamaged     Status = "damaged"  // the log needs attention
 )
 
 // Values lists the set.
 func (Status) Values() []string {
-	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "damaged"}
+	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "imported", "damaged"}
 }
