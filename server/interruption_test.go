@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -70,7 +72,38 @@ func TestASocketResumesAndTheOthersHearWhoDid(t *testing.T) {
 	p.send(&wire.DismissTurn{RequestID: "r2", SessionID: s.ID(), Dismiss: wire.Dismiss{InterruptionID: offer.InterruptionID}})
 	refused := find[*wire.Error](p, func(m *wire.Error) bool { return m.RequestID == "r2" })
 	require.Equal(t, wire.CodeAlreadyResolved, refused.Code)
-	require.Equal(t, event.SettledResumed, refused.Settled.Outcome)
+	require.NotNil(t, refused.Winner)
+	require.Equal(t, string(event.SettledResumed), refused.Winner.Outcome)
+	require.NotEmpty(t, refused.Winner.ByID)
+	require.NotNil(t, refused.Winner.At)
+	over := h.api("POST", path+"/dismiss", map[string]any{"interruption_id": offer.InterruptionID})
+	var answer wire.Refused
+	require.NoError(t, jsonUnmarshal(over.body, &answer))
+	require.Equal(t, answer.Error.Winner, refused.Winner, "the socket tells it as HTTP does")
+}
+
+// A viewer reads one session, and no files of its workspace.
+func TestAViewerIsToldNeitherChangedFilesNorTheHubsCounts(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	h.prompt(s, "p1", "fail")
+	path := "/api/sessions/" + s.ID()
+	for scope, all := range map[auth.Scope]bool{auth.Viewer: false, auth.Collaborator: true} {
+		token := http.Header{"Authorization": {"Bearer " + h.mint(auth.TokenRequest{Scope: scope, SessionID: s.ID(), Name: string(scope)})}}
+		var offer wire.Offer
+		require.NoError(t, jsonUnmarshal(h.do("GET", path+"/interruption", nil, token).body, &offer))
+		require.NotEmpty(t, offer.InterruptionID)
+		require.Equal(t, all, offer.Prompt != "", scope)
+		health := h.do("GET", "/api/health", nil, token).body
+		require.Contains(t, health, `"status":"ok"`)
+		for _, counts := range []string{"clients", "ignored_messages", "notifications", "interruptions"} {
+			require.NotContains(t, health, counts, scope)
+		}
+	}
+	owner := h.api("GET", "/api/health", nil).body
+	for _, counts := range []string{"notifications", "interruptions"} {
+		require.Contains(t, owner, counts)
+	}
 }
 
 func TestHealthCountsWhatBecameOfTurnsThatWereCutOff(t *testing.T) {

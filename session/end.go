@@ -8,20 +8,41 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-func (e *engine) end(p event.SessionEnd) error {
+func waitWords(n int) string {
+	if n == 1 {
+		return "1 prompt waits"
+	}
+	return fmt.Sprintf("%d prompts wait", n)
+}
+
+// mayEnd refuses to end a session that is at work.
+func (e *engine) mayEnd() error {
 	if err := e.refusal(); err != nil {
 		return err
 	}
 	if e.fold.Open {
 		return fmt.Errorf("%w: a turn is open; stop it first", state.ErrConflict)
 	}
+	return nil
+}
+
+// end writes session_end. It settles an open interruption: the hub must not resume
+// what a person ended.
+func (e *engine) end(p event.SessionEnd) error {
+	if err := e.mayEnd(); err != nil {
+		return err
+	}
 	if due, waiting := e.queue.NextDue(time.Now()); waiting && !due.After(time.Now()) {
-		return fmt.Errorf("%w: a prompt is waiting to be given to the agent; remove it first", state.ErrConflict)
+		return fmt.Errorf("%w: %s in the queue: remove the prompts first, or end it with drop_queue", state.ErrConflict, waitWords(e.queue.Len()))
 	}
 	if e.fold.Ended {
 		return nil
 	}
-	if _, err := e.write(e.entries(p)...); err != nil {
+	var settled []state.Entry
+	if open := e.fold.Interruptions.Open; open != nil {
+		settled = e.entries(event.InterruptionSettled{InterruptionID: open.ID, Outcome: event.SettledDismissed, By: p.By, ByID: p.ByID})
+	}
+	if _, err := e.write(append(settled, e.entries(p)...)...); err != nil {
 		return fmt.Errorf("end session: %w", e.stuck(err))
 	}
 	e.agent.stop(stopSleep)

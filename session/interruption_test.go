@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -154,4 +155,38 @@ func TestASessionWhoseAgentWantsALoginNeedsAPersonAcrossRestarts(t *testing.T) {
 	h.open()
 	b = h.session(b.ID())
 	require.Eventually(t, func() bool { return b.Info().Status == state.StatusNeedsYou }, patience, time.Millisecond)
+}
+
+// A hub that was down past stale_after has a stale interruption: its age counts from the
+// turn's last event.
+func TestAnInterruptionIsAsOldAsTheLastEventOfItsTurn(t *testing.T) {
+	h := newDiskHub(t, clean)
+	log, err := h.store.Create(ctxOf(t), event.SessionStart{Agent: "fake", Workspace: h.workspace})
+	require.NoError(t, err)
+	last := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	for i, p := range []event.Payload{event.UserPrompt{PromptID: "p1", Text: "hi"}, event.TurnStart{PromptID: "p1"}, message("a word")} {
+		draft, err := event.NewDraft(p, 1, last.Add(time.Duration(i-2)*time.Minute))
+		require.NoError(t, err)
+		_, _, err = log.Append(ctxOf(t), draft)
+		require.NoError(t, err)
+	}
+	note, err := event.NewDraft(event.Note{Method: "elsewhere"}, 0, time.Now()) // of no turn
+	require.NoError(t, err)
+	_, _, err = log.Append(ctxOf(t), note)
+	require.NoError(t, err)
+	next := h.copyOf(t, clean)
+	b := next.session(log.ID())
+	open := interruptionOf(t, b)
+	require.Equal(t, last, open.Since())
+	offer, err := b.Interruption(ctxOf(t))
+	require.NoError(t, err)
+	require.True(t, offer.Stale)
+	require.InDelta(t, time.Hour, offer.Age, float64(time.Minute))
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	var needs *resume.NeedsConfirmation
+	require.ErrorAs(t, err, &needs)
+	require.Equal(t, []string{"stale"}, needs.Needs)
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann"), Confirm: []string{"stale"}})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, next.manager.ResumeCounts().MedianMS, time.Hour.Milliseconds())
 }

@@ -79,7 +79,7 @@ func (s *resumer) facts() resumeFacts {
 		return facts
 	}
 	facts.Facts = resume.Facts{
-		Open: *open, Age: time.Since(open.At), StaleAfter: settings.Stale(), Remembers: s.fold.AgentSessionID != "",
+		Open: *open, Age: time.Since(open.Since()), StaleAfter: settings.Stale(), Remembers: s.fold.AgentSessionID != "",
 		Segmented: settings.SegmentedFallback, Drift: s.agent.undecided(), AgentChanged: s.agentChanged(),
 	}
 	return facts
@@ -116,7 +116,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Prompt), limit)
 	}
 	var needs []string
-	stale := time.Since(s.fold.Interruptions.Open.At) > s.resumeSettings().Stale()
+	stale := time.Since(s.fold.Interruptions.Open.Since()) > s.resumeSettings().Stale()
 	if stale && !slices.Contains(r.Confirm, "stale") {
 		needs = append(needs, "stale")
 	}

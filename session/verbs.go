@@ -47,13 +47,27 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) e
 
 // End marks the work of the session as done. When it returns, session_end is on the
 // device, the status is ended and the agent is stopped. A later prompt makes the
-// session active again. While a turn is open, or a prompt is about to open one, it
-// is ErrConflict. Ending an ended session changes nothing.
+// session active again. An open interruption is dismissed. While a turn is open, or a
+// prompt is about to open one, it is ErrConflict. Ending an ended session changes nothing.
 func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.Actor) error {
 	if err := state.CheckReason(reason); err != nil {
 		return err
 	}
 	return tell(ctx, b.mail, func(e *engine) error { return e.end(state.EndOf(reason, actor)) })
+}
+
+// DropAndEnd is End after removing the waiting prompts.
+func (b *BackgroundSession) DropAndEnd(ctx context.Context, reason string, actor event.Actor) error {
+	if err := state.CheckReason(reason); err != nil {
+		return err
+	}
+	if err := tell(ctx, b.mail, (*engine).mayEnd); err != nil {
+		return err
+	}
+	if err := b.QueueClear(ctx, actor); err != nil {
+		return err
+	}
+	return b.End(ctx, reason, actor)
 }
 
 // AnswerPermission settles a permission request. The first answer wins: when this

@@ -267,13 +267,22 @@ func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatc
 
 func (p *Program) end() *cobra.Command {
 	var reason string
+	var drop bool
 	cmd := p.quiet(&cobra.Command{
 		Use: "end ID", Short: "End a session; a later prompt makes it live again",
 		Example: "abide end - --reason 'merged'", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
-		return hub.End(ctx, s.SessionID, reason)
+		if waiting, err := hub.Queue(ctx, s.SessionID); err == nil && len(waiting) > 0 && !drop && p.interactive() {
+			sure, err := p.ask(ctx, time.Now(), fmt.Sprintf("remove %s and end “%s”? [y/N] ", counted(len(waiting), "waiting prompt"), plain.Line(s.Name)))
+			if err != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+				return s, withCode(ExitFailed, "nothing was ended")
+			}
+			drop = true
+		}
+		return hub.End(ctx, s.SessionID, reason, drop)
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why, in a `WORD` or a few")
+	cmd.Flags().BoolVar(&drop, "drop-queue", false, "remove the waiting prompts")
 	return cmd
 }
 

@@ -20,8 +20,8 @@ type Error struct {
 	// RetryAfter is how long to wait before asking again; 0 means it is of no
 	// use, or at once.
 	RetryAfter time.Duration
-	// Winner is how a permission request was settled, with already_resolved.
-	Winner *wire.PermissionResolved
+	// Winner is how a request or an interruption was settled, with already_resolved.
+	Winner *wire.Winner
 }
 
 // Error implements error.

@@ -116,10 +116,11 @@ func (h *Hub) Cancel(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodPost, session(id)+"/cancel", nil, nil)
 }
 
-// End closes a session; a later prompt makes it live again.
-func (h *Hub) End(ctx context.Context, id, reason string) (wire.SessionInfo, error) {
+// End closes a session; a later prompt makes it live again. Waiting prompts are removed
+// with dropQueue, and a conflict without.
+func (h *Hub) End(ctx context.Context, id, reason string, dropQueue bool) (wire.SessionInfo, error) {
 	var info wire.SessionInfo
-	err := h.do(ctx, http.MethodPost, session(id)+"/end", wire.EndSession{Reason: reason}, &info)
+	err := h.do(ctx, http.MethodPost, session(id)+"/end", wire.EndSession{Reason: reason, DropQueue: dropQueue}, &info)
 	return info, err
 }
 

@@ -26,12 +26,11 @@ type Problem struct {
 	Code       wire.Code
 	Message    string
 	RetryAfter time.Duration
-	winner     *wire.PermissionResolved
-	settled    *wire.Settled // instead of winner, for an interruption
-	needs      []string      // the warnings to confirm
-	challenge  string        // to be signed by the page, with unauthorized
-	ended      bool          // the browser's sign-in ended, so its cache is cleared
-	Status     int           // HTTP status if it differs from the code's
+	winner     *wire.Winner
+	needs      []string // the warnings to confirm
+	challenge  string   // to be signed by the page, with unauthorized
+	ended      bool     // the browser's sign-in ended, so its cache is cleared
+	Status     int      // HTTP status if it differs from the code's
 }
 
 // Error implements error.
@@ -70,9 +69,10 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	var unconfirmed *resume.NeedsConfirmation
 	switch {
 	case errors.As(err, &settled):
+		at := settled.At.UTC()
 		return &Problem{
 			Code: wire.CodeAlreadyResolved, Message: settled.Error(),
-			settled: &wire.Settled{Outcome: settled.Winner.Outcome, By: settled.Winner.By, ByID: settled.Winner.ByID, At: settled.At.UTC()},
+			winner: &wire.Winner{Outcome: string(settled.Winner.Outcome), By: settled.Winner.By, ByID: settled.Winner.ByID, At: &at},
 		}, false
 	case errors.As(err, &unconfirmed):
 		return &Problem{Code: wire.CodeConflict, Message: unconfirmed.Error(), needs: unconfirmed.Needs}, false
@@ -85,7 +85,10 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	case errors.As(err, &resolved):
 		return &Problem{
 			Code: wire.CodeAlreadyResolved, Message: resolved.Error(),
-			winner: ResolvedFrame("", sessionID, resolved.Winner),
+			winner: &wire.Winner{
+				SessionID: sessionID, PermissionID: resolved.Winner.PermissionID, Outcome: string(resolved.Winner.Outcome),
+				OptionID: resolved.Winner.OptionID, By: resolved.Winner.By, ByID: resolved.Winner.ByID,
+			},
 		}, false
 	case errors.As(err, &refusal):
 		return refused(refusal), false
@@ -181,13 +184,7 @@ func (p *Problem) httpStatus() int {
 }
 
 func (p *Problem) write(w http.ResponseWriter) {
-	answer := wire.Refusal{Code: p.Code, Message: p.Message, RetryAfterMS: p.RetryAfter.Milliseconds(), Needs: p.needs, Challenge: p.challenge}
-	switch {
-	case p.winner != nil:
-		answer.Winner = p.winner
-	case p.settled != nil:
-		answer.Winner = p.settled
-	}
+	answer := wire.Refusal{Code: p.Code, Message: p.Message, RetryAfterMS: p.RetryAfter.Milliseconds(), Winner: p.winner, Needs: p.needs, Challenge: p.challenge}
 	body, err := json.Marshal(wire.Refused{Error: answer})
 	if err != nil { // a struct of strings and numbers
 		panic(err)
@@ -210,7 +207,6 @@ func (p *Problem) write(w http.ResponseWriter) {
 func (p *Problem) Frame(requestID, sessionID string) *wire.Error {
 	return &wire.Error{
 		RequestID: requestID, SessionID: sessionID, Code: p.Code, Message: p.Message,
-		RetryAfterMS: p.RetryAfter.Milliseconds(), Winner: p.winner,
-		Settled: p.settled, Needs: p.needs,
+		RetryAfterMS: p.RetryAfter.Milliseconds(), Winner: p.winner, Needs: p.needs,
 	}
 }

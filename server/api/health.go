@@ -35,12 +35,16 @@ func healthRoute(s *API, c *call) error {
 			problems = append(problems, wire.SessionProblem{SessionID: t.SessionID, Kind: wire.ProblemKind(t.Kind), What: t.What, Do: t.Do})
 		}
 	}
-	return c.reply(http.StatusOK, wire.Health{
+	answer := wire.Health{
 		Status: "ok", Protocol: wire.Version, Version: s.version, HubID: s.hubID,
 		Scope: string(c.grant.Scope), Time: time.Now().UTC(), UptimeMS: time.Since(s.started).Milliseconds(),
-		Clients: s.live.Clients(), IgnoredMessages: s.live.Ignored(), Notifications: s.notify.Counts(), Sessions: problems,
-		Interruptions: wire.ResumeCounts(s.manager.ResumeCounts()),
-	})
+		Sessions: problems,
+	}
+	if c.grant.May(auth.Manage, "") {
+		notified, resumes := s.notify.Counts(), wire.ResumeCounts(s.manager.ResumeCounts())
+		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = s.live.Clients(), s.live.Ignored(), &notified, &resumes
+	}
+	return c.reply(http.StatusOK, answer)
 }
 
 func readyRoute(s *API, c *call) error {

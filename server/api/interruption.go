@@ -20,18 +20,18 @@ func interruptionRows() section {
 		rows: []route{
 			{
 				"GET", one + "/interruption", auth.Credential, auth.Read, false, inSession(interruptionRoute),
-				doc{summary: "The interrupted turn, and how it can be resumed. 404 when there is none.", out: wire.Offer{}, status: 200},
+				doc{summary: "The interrupted turn, how old it is since its last event, and how it can be resumed. A viewer gets no `prompt`: it lists changed files. 404 when there is none.", out: wire.Offer{}, status: 200},
 			},
 			{
 				"POST", one + "/resume", auth.Credential, auth.Act, false, inSessionWith(resumeRoute),
 				doc{
-					summary: "Resume the interrupted turn. The first to settle it wins; others get 409 already_resolved with the winner. A missing confirmation is 409 conflict with needs.",
+					summary: "Resume the interrupted turn. The first to settle it wins; others get 409 already_resolved with the winner. A missing confirmation is 409 conflict with `needs`. 409 too while a turn is open, or when the workspace is gone; 404 an unknown interruption_id.",
 					in:      wire.Resume{}, out: wire.Resumed{}, status: 202,
 				},
 			},
 			{
 				"POST", one + "/dismiss", auth.Credential, auth.Act, false, inSessionWith(dismissRoute),
-				doc{summary: "Dismiss an interruption. Queued prompts continue.", in: wire.Dismiss{}, status: 204},
+				doc{summary: "Dismiss an interruption. Queued prompts continue. The first to settle it wins; others get 409 already_resolved with the winner, 404 an unknown interruption_id.", in: wire.Dismiss{}, status: 204},
 			},
 		},
 	}
@@ -42,7 +42,11 @@ func interruptionRoute(s *API, c *call, own *session.BackgroundSession) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, offerOf(o))
+	out := offerOf(o)
+	if !c.grant.May(auth.Act, own.ID()) {
+		out.Prompt = "" // it lists the workspace's changed files
+	}
+	return c.reply(http.StatusOK, out)
 }
 
 func offerOf(o resume.Offer) wire.Offer {

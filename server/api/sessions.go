@@ -42,7 +42,7 @@ func sessionRows() section {
 				doc{
 					summary: "The sessions, newest first.", out: wire.SessionPage{}, status: 200,
 					query: []param{
-						{"status", "idle, running, needs_you, failed, interrupted, ended, damaged; archived for those put away; all for everything", ""},
+						{"status", "idle, running, needs_you, failed, interrupted, ended, imported, damaged; archived for those put away; all for everything", ""},
 						{"project", "a project root or workspace", ""},
 						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
@@ -79,7 +79,7 @@ func sessionRows() section {
 			{
 				"POST", one + "/end", auth.Credential, auth.Manage, false, inSessionWith(endRoute),
 				doc{
-					summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. 409 while a turn is open.",
+					summary: "Say that the session's work is done: session_end is written, the status is ended, the agent is stopped. A later prompt makes it live again. An open interruption is dismissed. 409 while a turn is open, and while prompts wait unless drop_queue is true.",
 					in:      wire.EndSession{}, out: wire.SessionInfo{}, status: 200,
 				},
 			},
@@ -176,7 +176,11 @@ func reopenRoute(s *API, c *call) error {
 }
 
 func endRoute(s *API, c *call, own *session.BackgroundSession, in wire.EndSession) error {
-	if err := own.End(c.r.Context(), in.Reason, c.grant.By()); err != nil {
+	end := own.End
+	if in.DropQueue {
+		end = own.DropAndEnd
+	}
+	if err := end(c.r.Context(), in.Reason, c.grant.By()); err != nil {
 		return err
 	}
 	return sessionRoute(s, c, own)

@@ -15,13 +15,14 @@ type Health struct {
 	Scope    string    `json:"scope"`
 	Time     time.Time `json:"time"`
 	UptimeMS int64     `json:"uptime_ms"`
-	// Clients counts open sockets and event streams.
-	Clients int `json:"clients"`
+	// Clients counts open sockets and event streams. The counts are told to who may
+	// manage all sessions.
+	Clients int `json:"clients,omitempty"`
 	// IgnoredMessages counts messages of types this hub does not know.
-	IgnoredMessages int64        `json:"ignored_messages"`
-	Notifications   NotifyCounts `json:"notifications"`
-	// Interruptions counts interrupted turns since the hub started.
-	Interruptions ResumeCounts `json:"interruptions"`
+	IgnoredMessages int64         `json:"ignored_messages,omitempty"`
+	Notifications   *NotifyCounts `json:"notifications,omitempty"`
+	// Interruptions counts interrupted turns.
+	Interruptions *ResumeCounts `json:"interruptions,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
 }

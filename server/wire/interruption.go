@@ -102,11 +102,3 @@ type Resumed struct {
 type Dismiss struct {
 	InterruptionID string `json:"interruption_id"`
 }
-
-// Settled names the actor that settled an interruption first.
-type Settled struct {
-	Outcome event.SettledAs `json:"outcome"`
-	By      string          `json:"by"`
-	ByID    string          `json:"by_id,omitempty"`
-	At      time.Time       `json:"at"`
-}

@@ -1,5 +1,7 @@
 package wire
 
+import "time"
+
 // Refused is the body of every HTTP error.
 type Refused struct {
 	Error Refusal `json:"error"`
@@ -12,10 +14,24 @@ type Refusal struct {
 	Message string `json:"message"`
 	// RetryAfterMS is how long to wait before the same request may succeed.
 	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
-	// Winner comes with already_resolved: a PermissionResolved, or a Settled.
-	Winner any `json:"winner,omitempty"`
+	// Winner comes with already_resolved.
+	Winner *Winner `json:"winner,omitempty"`
 	// Needs are the warnings that a resume must confirm.
 	Needs []string `json:"needs,omitempty"`
 	// Challenge is to be signed by the page of a paired device: POST /api/page.
 	Challenge string `json:"challenge,omitempty"`
+}
+
+// Winner says how a request or an interruption was settled before.
+type Winner struct {
+	// SessionID, PermissionID and OptionID are of a request.
+	SessionID    string `json:"session_id,omitempty"`
+	PermissionID string `json:"permission_id,omitempty"`
+	// Outcome is the outcome of the request, or of the interruption.
+	Outcome  string `json:"outcome"`
+	OptionID string `json:"option_id,omitempty"`
+	By       string `json:"by"`
+	ByID     string `json:"by_id,omitempty"`
+	// At is when the interruption was settled.
+	At *time.Time `json:"at,omitempty"`
 }

@@ -232,9 +232,7 @@ type Error struct {
 	Message      string `json:"message"`
 	RetryAfterMS int64  `json:"retry_after_ms,omitempty"`
 	// Winner is set with already_resolved.
-	Winner *PermissionResolved `json:"winner,omitempty"`
-	// Settled is set with already_resolved of an interruption.
-	Settled *Settled `json:"settled,omitempty"`
+	Winner *Winner `json:"winner,omitempty"`
 	// Needs are the warnings that a resume must confirm.
 	Needs []string `json:"needs,omitempty"`
 }

@@ -44,6 +44,9 @@ type SessionPatch struct {
 // EndSession ends a session. The reason is optional.
 type EndSession struct {
 	Reason string `json:"reason,omitempty"`
+	// DropQueue removes the waiting prompts first. Without it a waiting prompt is a
+	// conflict.
+	DropQueue bool `json:"drop_queue,omitempty"`
 }
 
 // NewFork names the event to continue from. Workspace and Agent default to those of

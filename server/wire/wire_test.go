@@ -89,8 +89,8 @@ func serverExamples() []wire.Message {
 		&wire.Granted{Grants: []wire.Grant{{ID: "5f3a11c09f3a11c0", Kind: "token", Name: "ci", Scope: "viewer", SessionID: session, CreatedAt: at}}},
 		&wire.Pong{Nonce: "n1", Time: at, MaxSeq: map[string]event.Seq{session: 44}},
 		&wire.Heartbeat{MaxSeq: map[string]event.Seq{session: 44}},
-		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Winner: &resolved,
-			Settled: &wire.Settled{Outcome: event.SettledResumed, By: "phone", ByID: "4be9771c0a5d2e38", At: at}, Needs: []string{"stale"}},
+		&wire.Error{RequestID: "r6", SessionID: session, Code: wire.CodeAlreadyResolved, Message: "phone has answered", RetryAfterMS: 1000, Needs: []string{"stale"},
+			Winner: &wire.Winner{SessionID: session, PermissionID: "perm1", Outcome: "selected", OptionID: "yes", By: "phone", ByID: "4be9771c0a5d2e38", At: &at}},
 		&wire.Goodbye{Reason: "the hub is restarting", RetryAfterMS: 1000},
 	}
 }

@@ -30,7 +30,7 @@ func examples() []event.Payload {
 			Policy: &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 60000, Configured: true}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", ByID: "4be9771c0a5d2e38", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0", Author: "laptop", AuthorID: "77aa51c0de90b3f2"},
 		event.TurnStart{PromptID: "p1"},
-		event.TurnInterrupted{InterruptionID: "i1", Turn: 2, PromptID: "p1", Reason: event.CutAgentExit, Phase: event.PhaseTools, Checkpoint: event.Checkpoint{FromSeq: 2, ToSeq: 9}},
+		event.TurnInterrupted{InterruptionID: "i1", Turn: 2, PromptID: "p1", Reason: event.CutAgentExit, Phase: event.PhaseTools, Checkpoint: event.Checkpoint{FromSeq: 2, ToSeq: 9}, LastAt: ptr(exampleTime)},
 		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, By: "phone", ByID: "4be9771c0a5d2e38", Usage: json.RawMessage(`{"totalTokens":9}`),
 			Error: &event.Failure{Code: "agent_error", Message: "the model is overloaded"}, Raw: json.RawMessage(`{"stopReason":"x"}`)},
 		event.InterruptionSettled{InterruptionID: "i1", Outcome: event.SettledResumed, Way: event.WayServer, PromptID: "p2", By: "phone", ByID: "4be9771c0a5d2e38"},

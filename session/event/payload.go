@@ -152,6 +152,9 @@ type TurnInterrupted struct {
 	// Checkpoint is the range of events from which the state of the turn is
 	// computed.
 	Checkpoint Checkpoint `json:"checkpoint"`
+	// LastAt is the time of the turn's last event, where the hub was away since: its age
+	// counts from there. It is absent otherwise, and in older logs.
+	LastAt *time.Time `json:"last_at,omitempty"`
 }
 
 // Checkpoint is a range of a log: the events of one turn.

@@ -255,7 +255,9 @@ func (r *Recovery) closeOpen(ctx context.Context) error {
 	f := &r.Fold
 	list := f.Closings(func(state.ToolCall) bool { return true }, string(event.StopHubRestart))
 	if f.Open {
-		list = append(list, state.Entry{Turn: f.Turn, Payload: f.CutOff(event.CutHubRestart)})
+		cut := f.CutOff(event.CutHubRestart)
+		cut.LastAt = r.lastOfTurn(ctx)
+		list = append(list, state.Entry{Turn: f.Turn, Payload: cut})
 		list = append(list, state.Entry{Turn: f.Turn, Payload: event.TurnEnd{PromptID: f.PromptID, StopReason: event.StopHubRestart}})
 	}
 	if len(list) == 0 {
@@ -280,6 +282,29 @@ func (r *Recovery) closeOpen(ctx context.Context) error {
 	}
 	if wasOpen {
 		r.sawInterruption(promptID, last, now)
+	}
+	return nil
+}
+
+// lastOfTurn returns the time of the open turn's last event; nil if it is not among the
+// newest thousand, which placeholders may fill.
+func (r *Recovery) lastOfTurn(ctx context.Context) *time.Time {
+	before := event.Seq(0)
+	for range 10 {
+		page, err := r.log.ReadBefore(ctx, before, 100)
+		if err != nil {
+			return nil
+		}
+		events, err := page.Events()
+		if err != nil || len(events) == 0 {
+			return nil
+		}
+		for _, e := range slices.Backward(events) {
+			if e.Turn == r.Fold.Turn && e.Type != event.TypeCorrupt {
+				return &e.Time
+			}
+		}
+		before = events[0].Seq
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (c *Counter) settled(open state.Interruption, p event.InterruptionSettled) 
 			c.counts.Resumed[open.Phase] = map[event.ResumeWay]int{}
 		}
 		c.counts.Resumed[open.Phase][p.Way]++
-		c.waits = append(c.waits, time.Since(open.At))
+		c.waits = append(c.waits, time.Since(open.Since()))
 		c.waits = c.waits[max(0, len(c.waits)-waitsKept):]
 	}
 }

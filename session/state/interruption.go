@@ -25,11 +25,21 @@ type Interruption struct {
 	// AtSeq is the seq of its turn_interrupted event, At its time.
 	AtSeq event.Seq `json:"at_seq"`
 	At    time.Time `json:"at"`
+	// LastAt is the time of the turn's last event if the hub was away since.
+	LastAt time.Time `json:"last_at,omitzero"`
 	// Checkpoint gives the range of the turn's events.
 	Checkpoint event.Checkpoint `json:"checkpoint"`
 	// Held means that prompts wait in the queue until a person decides. The log does
 	// not tell.
 	Held bool `json:"-"`
+}
+
+// Since is when the turn's work stopped: its age counts from there.
+func (i *Interruption) Since() time.Time {
+	if !i.LastAt.IsZero() && i.LastAt.Before(i.At) {
+		return i.LastAt
+	}
+	return i.At
 }
 
 // Interruptions is the fold's part about interrupted turns.
@@ -47,6 +57,9 @@ func (i *Interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupte
 	i.Open = &Interruption{
 		ID: p.InterruptionID, Turn: p.Turn, PromptID: p.PromptID, Reason: p.Reason, Phase: p.Phase,
 		AtSeq: seq, At: at, Checkpoint: p.Checkpoint,
+	}
+	if p.LastAt != nil {
+		i.Open.LastAt = *p.LastAt
 	}
 }
 

@@ -212,8 +212,8 @@ export function hubAPI(page: PageKey) {
       }
     },
 
-    async end(id: string): Promise<SessionInfo> {
-      return call('POST', `${session(id)}/end`)
+    async end(id: string, dropQueue: boolean): Promise<SessionInfo> {
+      return call('POST', `${session(id)}/end`, dropQueue ? { drop_queue: true } : undefined)
     },
 
     async interruption(id: string): Promise<Offer> {

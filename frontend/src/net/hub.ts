@@ -295,8 +295,8 @@ export class Hub implements Intents {
     this.follower.frame({ type: 'session_gone', session_id: sessionId })
   }
 
-  async end(sessionId: string): Promise<void> {
-    this.store.dispatch({ kind: 'list_changed', session: await this.api.end(sessionId) })
+  async end(sessionId: string, dropQueue: boolean): Promise<void> {
+    this.store.dispatch({ kind: 'list_changed', session: await this.api.end(sessionId, dropQueue) })
   }
 
   interruption(sessionId: string): Promise<Offer> {

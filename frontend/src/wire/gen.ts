@@ -98,6 +98,7 @@ export interface TurnInterruptedData {
   reason: InterruptReason
   phase: TurnPhase
   checkpoint: Checkpoint
+  last_at?: string
 }
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled' | 'interrupted' | 'hub_restart' | 'agent_exit'
@@ -746,7 +747,7 @@ export interface ReadingMessage {
   max_seq: Seq
 }
 
-export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'damaged'
+export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'imported' | 'damaged'
 
 export interface SessionInfo {
   session_id: string
@@ -859,11 +860,14 @@ export interface HeartbeatMessage {
 
 export type Code = 'invalid' | 'not_found' | 'conflict' | 'already_resolved' | 'unauthorized' | 'forbidden' | 'too_large' | 'busy' | 'unavailable' | 'internal'
 
-export interface Settled {
-  outcome: SettledAs
+export interface Winner {
+  session_id?: string
+  permission_id?: string
+  outcome: string
+  option_id?: string
   by: string
   by_id?: string
-  at: string
+  at?: string
 }
 
 export interface ErrorMessage {
@@ -873,8 +877,7 @@ export interface ErrorMessage {
   code: Code
   message: string
   retry_after_ms?: number
-  winner?: PermissionResolvedMessage
-  settled?: Settled
+  winner?: Winner
   needs?: string[]
 }
 
@@ -909,6 +912,7 @@ export interface SessionPatch {
 
 export interface EndSession {
   reason?: string
+  drop_queue?: boolean
 }
 
 export interface NewFork {
@@ -1439,10 +1443,10 @@ export interface Health {
   scope: string
   time: string
   uptime_ms: number
-  clients: number
-  ignored_messages: number
-  notifications: NotifyCounts
-  interruptions: ResumeCounts
+  clients?: number
+  ignored_messages?: number
+  notifications?: NotifyCounts
+  interruptions?: ResumeCounts
   sessions: SessionProblem[]
 }
 
@@ -1489,7 +1493,7 @@ export interface Refusal {
   code: Code
   message: string
   retry_after_ms?: number
-  winner?: unknown
+  winner?: Winner
   needs?: string[]
   challenge?: string
 }

@@ -34,9 +34,9 @@ export class Deeds {
     if (archived) this.leave(done)
   }
 
-  async end(info: SessionInfo): Promise<void> {
+  async end(info: SessionInfo, dropQueue = false): Promise<void> {
     try {
-      await this.app.hub.end(info.session_id)
+      await this.app.hub.end(info.session_id, dropQueue)
     } catch (error) {
       this.report(info, t`was not ended: ${(error as Error).message}`)
     }

@@ -17,6 +17,7 @@ const statusWords: Record<SessionInfo['status'], string> = {
   failed: t`Failed`,
   interrupted: t`Interrupted`,
   ended: t`Ended`,
+  imported: t`Imported`,
   damaged: t`Damaged`,
 }
 

@@ -2,6 +2,7 @@ import { optionsOf } from '../../state/options'
 import { told, turnState } from '../../state/select'
 import type { SessionState } from '../../state/session'
 import { copyText } from '../../text/clipboard'
+import { counted } from '../../text/counted'
 import type { SessionInfo } from '../../wire/gen'
 import type { Screens } from '../app.svelte'
 import { Deeds } from '../list/deeds'
@@ -36,6 +37,7 @@ export function entriesOf(
   const viewer = app.state.hub?.scope === 'viewer'
   const agent = session ? told(session) : undefined
   const modes = agent?.modes ?? []
+  const waiting = agent?.queue.length ?? 0
   // Some agents offer their modes as an option, too: once is enough.
   const options = optionsOf(agent?.config).filter((o) => o.category !== 'mode' || modes.length === 0)
   const at = (view: string) => () => app.router.go(`/s/${id}/${view}`)
@@ -58,8 +60,17 @@ export function entriesOf(
   const of = (of: SessionInfo): Entry[] => [
     { name: of.pinned ? t`Unpin` : t`Pin`, hint: t`this session`, act: () => deeds.pin(of) },
     { name: of.archived ? t`Unarchive` : t`Archive`, hint: t`this session`, act: () => deeds.archive([of]) },
-    ...(of.status === 'idle' || of.status === 'failed'
-      ? [{ name: t`End session`, hint: t`a later prompt opens it again`, act: () => deeds.end(of) }]
+    ...(of.status === 'idle' || of.status === 'failed' || of.status === 'interrupted'
+      ? [
+          {
+            name:
+              waiting === 0
+                ? t`End session`
+                : t`End session, remove ${counted(waiting, t`waiting prompt`, t`waiting prompts`)}`,
+            hint: t`a later prompt opens it again`,
+            act: () => deeds.end(of, waiting > 0),
+          },
+        ]
       : none),
     ...(of.status === 'damaged' || session?.shut != null
       ? [{ name: t`Open again`, hint: t`this session`, act: () => deeds.reopen(of) }]
