@@ -2,9 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -39,14 +36,7 @@ func (r *recording) begin(actor event.Actor) error {
 	if r.fold.Recorder.ID != "" || r.fold.Turn > 0 {
 		return fmt.Errorf("%w: this key made a session whose recording has ended", state.ErrConflict)
 	}
-	id := make([]byte, 16)
-	rand.Read(id)
-	raw, err := json.Marshal(state.Recorder{ID: hex.EncodeToString(id), Open: true})
-	if err != nil { // a struct of strings never fails
-		panic(err)
-	}
-	note := event.Note{Method: state.NoteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
-	if _, err := r.write(r.entries(note)...); err != nil {
+	if _, err := r.write(r.entries(recorded.Note(actor))...); err != nil {
 		return fmt.Errorf("begin recording: %w", r.stuck(err))
 	}
 	r.heard = time.Now()

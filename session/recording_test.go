@@ -77,7 +77,7 @@ func TestARecorderWritesEachBatchOnceAlsoOverACrashOfTheHub(t *testing.T) {
 	// An answer may have been lost: a batch is answered as before, also after later ones
 	// and after the end.
 	answeredAsBefore := func() {
-		for _, batch := range [][]session.Recorded{first, first[:1], more} {
+		for _, batch := range [][]recorded.Event{first, first[:1], more} {
 			same, err := put(next, r.MaxSeq, batch)
 			require.NoError(t, err)
 			require.Equal(t, r.MaxSeq+event.Seq(len(batch)), same)
@@ -143,7 +143,8 @@ func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T)
 	require.NoError(t, err)
 	log, err := recorder.Create(ctxOf(t), event.SessionStart{Agent: "someone's"})
 	require.NoError(t, err)
-	offline := recorded.StartOffline(log)
+	offline, err := recorded.StartOffline(ctxOf(t), log, person("ann"))
+	require.NoError(t, err)
 	last := r.MaxSeq
 	for _, batch := range batches {
 		last, err = r.Session.Record(ctxOf(t), r.RecorderID, last, reportsOf(t, batch...))

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/record"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
@@ -228,7 +229,28 @@ func queueSettings(q config.Queue) settings.Queue {
 func (h *hub) serve(ctx context.Context) error {
 	h.run("credentials", h.registry.Run)
 	h.run("notifications", h.notify.Run)
+	h.run("recordings", h.takeRecordings)
 	return h.server.Serve(ctx, h.listeners...)
+}
+
+// recordingsEvery is how often the hub looks for what killed recorders left. It is less
+// than the silence after which their sessions are closed.
+const recordingsEvery = 5 * time.Second
+
+// takeRecordings takes the events that killed recorders of this machine left.
+func (h *hub) takeRecordings(ctx context.Context) error {
+	every := time.NewTicker(recordingsEvery)
+	defer every.Stop()
+	for {
+		record.HandOver(ctx, record.Dir(h.dir), record.InHub(h.manager), func(format string, args ...any) {
+			h.logger.Warn(fmt.Sprintf(format, args...))
+		})
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // browse opens the person's browser. A failure does not end the hub.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,8 @@ func (p *program) recordCommand() *cobra.Command {
 		Use:   "record [flags] -- COMMAND [ARG...]",
 		Short: "Stand between an editor and an ACP agent, and record what they say",
 		Long: "Stand between an editor and an ACP agent: every byte passes, and the hub shows what they say as a session.\n\n" +
-			"While the hub is away up to 64 MiB of events wait; beyond that the recording stops, never the agent. " +
+			"While the hub is away up to 64 MiB of events wait in a file beside the data directory; beyond that the recording stops, never the agent. " +
+			"The next recorder, or the hub, hands over what a killed one left. " +
 			"Without a hub at the start the exit code is 3, unless --offline is given. Otherwise it is the command's.",
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,12 +48,13 @@ func (p *program) record(ctx context.Context, command []string, name, agent stri
 		return fmt.Errorf("finding the current directory: %w", err)
 	}
 	var to record.Destination
+	var left record.Left
+	c, err := p.load()
+	if err != nil {
+		return err
+	}
 	if offline {
-		c, err := p.load()
-		if err != nil {
-			return err
-		}
-		if to, err = record.Offline(ctx, c.Data, agent, workspace, name); err != nil {
+		if to, left, err = record.Offline(ctx, c.Data, agent, workspace, name); err != nil {
 			return err
 		}
 	} else {
@@ -62,16 +65,26 @@ func (p *program) record(ctx context.Context, command []string, name, agent stri
 		defer hub.Close()
 		key := make([]byte, 16)
 		rand.Read(key)
-		to, err = record.Through(ctx, hub, wire.NewSession{Agent: agent, Workspace: workspace, Name: name}, hex.EncodeToString(key))
+		others, cancel := context.WithCancel(ctx)
+		var handing sync.WaitGroup
+		handing.Go(func() { record.HandOver(others, record.Dir(c.Data), record.ToHub(hub), p.complain) })
+		defer func() { cancel(); handing.Wait() }()
+		to, left, err = record.Through(ctx, hub, wire.NewSession{Agent: agent, Workspace: workspace, Name: name}, hex.EncodeToString(key))
 		if err != nil {
 			return err
 		}
 	}
 	code, err := record.Run(ctx, record.Options{
 		Command: command, Agent: agent, Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, To: to,
+		Dir: record.Dir(c.Data), Left: left,
 	})
 	if err == nil && code != 0 {
 		return cli.Status(code)
 	}
 	return err
+}
+
+// complain tells on stderr what became of the events of a killed recorder.
+func (p *program) complain(format string, args ...any) {
+	fmt.Fprintf(p.stderr, "abide record: "+format+"\n", args...)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/record"
 )
 
 // ownFiles are the hub's own files and directories, which agents' fs methods
@@ -15,9 +16,9 @@ import (
 // it are not abide's.
 func ownFiles(loader config.Loader, c config.Config) []string {
 	if loader.Required {
-		return []string{c.Data, loader.Path}
+		return []string{c.Data, record.Dir(c.Data), loader.Path}
 	}
-	return []string{c.Data, filepath.Dir(loader.Path)}
+	return []string{c.Data, record.Dir(c.Data), filepath.Dir(loader.Path)}
 }
 
 // exposed returns the own files that are in a workspace, each with the workspace.

@@ -38,6 +38,7 @@ type hub struct {
 
 	cmd     *exec.Cmd
 	ended   chan error // receives the result of cmd.Wait
+	env     []string   // of a recorder, beside the test's own
 	secrets []string   // tokens and pairing codes it printed
 	hub     *client.Hub
 	socket  *os.File // handed to the hub, if set

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,7 +42,7 @@ func (h *hub) record(more ...string) *editor {
 	e := &editor{t: h.t}
 	e.cmd = exec.Command(h.program, h.args("record", append(append([]string{"--agent", "recorded"}, more...), "--", binary(), "demo-agent", "--speed", "20")...)...)
 	e.cmd.Dir = h.t.TempDir()
-	e.cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+h.t.TempDir())
+	e.cmd.Env = slices.Concat(os.Environ(), []string{"XDG_STATE_HOME=" + h.t.TempDir()}, h.env)
 	e.cmd.Stderr = &e.stderr
 	var err error
 	e.stdin, err = e.cmd.StdinPipe()
@@ -178,34 +180,110 @@ func TestAKilledAgentEndsItsRecordingWithItsOwnCode(t *testing.T) {
 	require.Equal(t, "killed", payloads[event.AgentExit](t, events)[0].Signal)
 }
 
-// The test kills the recorder, which closes the agent's pipes. The hub waits 30 s
-// for a lost recorder.
-func TestAKilledRecorderLeavesAClosedSessionWithWhatTheEditorGot(t *testing.T) {
-	if os.Getenv("ABIDE_SOAK") == "" {
-		t.Skip("waits 30 s for a recorder that is gone: set ABIDE_SOAK")
+// TestAKilledRecorderLosesNothingThatTheEditorGot kills the recorder, which closes the
+// agent's pipes: while the hub is there, while it is away, and while both are killed.
+// What the recorder left is handed over by the hub.
+func TestAKilledRecorderLosesNothingThatTheEditorGot(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]func(h *hub, e *editor){
+		"hub there": func(_ *hub, e *editor) { require.NoError(t, e.cmd.Process.Kill()) },
+		"hub away": func(h *hub, e *editor) {
+			h.kill()
+			e.prompt("and while the hub is away", func(line int) {
+				if line == 4 {
+					require.NoError(t, e.cmd.Process.Kill())
+				}
+			})
+			h.start()
+		},
+		"both at once": func(h *hub, e *editor) {
+			require.NoError(t, e.cmd.Process.Kill())
+			h.kill()
+			h.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t, settings{})
+			e := h.record("--name", "orphaned")
+			e.prompt("hello", nil)
+			e.prompt("tell me more", func(line int) {
+				if line == 3 && name != "hub away" {
+					kill(h, e)
+				}
+			})
+			if name == "hub away" {
+				kill(h, e)
+			}
+			require.Error(t, e.cmd.Wait())
+			events := h.recordedSession("orphaned")
+			var said strings.Builder
+			for _, m := range payloads[event.AgentMessage](t, events) {
+				said.WriteString(string(m.Text))
+			}
+			// A line may be in the log that the editor did not get any more.
+			require.True(t, strings.HasPrefix(said.String(), e.heard.String()), "the editor got %q, the log has %q", e.heard.String(), said.String())
+			require.NotEmpty(t, payloads[event.TurnEnd](t, events))
+			require.Len(t, payloads[event.TurnEnd](t, events), len(payloads[event.UserPrompt](t, events)))
+			require.Equal(t, event.SessionEnd{Reason: "the recorder was killed", By: "hub"}, payloads[event.SessionEnd](t, events)[0])
+			require.Eventually(t, func() bool { return inFolder(h.data+".waiting", "*") == 0 }, patience, 10*time.Millisecond)
+		})
 	}
+}
+
+// A recorder without a hub leaves its file to the hub that is started later.
+func TestAKilledOfflineRecorderIsCompletedByTheHub(t *testing.T) {
+	t.Parallel()
 	h := newHub(t, settings{})
-	e := h.record("--name", "orphaned")
-	e.prompt("hello", nil)
-	e.prompt("tell me more", func(line int) {
+	h.stop()
+	e := h.record("--name", "offline", "--offline")
+	e.prompt("hello", func(line int) {
 		if line == 3 {
-			time.Sleep(100 * time.Millisecond) // the recorder hands lines over asynchronously: see ADR 38
 			require.NoError(t, e.cmd.Process.Kill())
 		}
 	})
 	require.Error(t, e.cmd.Wait())
-	events := h.recordedSession("orphaned")
+	h.start()
+	events := h.recordedSession("offline")
 	var said strings.Builder
 	for _, m := range payloads[event.AgentMessage](t, events) {
 		said.WriteString(string(m.Text))
 	}
-	// The last lines may be in the log but not at the editor, or the reverse.
-	heard, logged := e.heard.String(), said.String()
-	require.True(t, strings.HasPrefix(heard, logged) || strings.HasPrefix(logged, heard), "%q is not %q", logged, heard)
-	require.Less(t, len(heard)-len(logged), 256, "more is lost than the lines in flight")
+	require.True(t, strings.HasPrefix(said.String(), e.heard.String()))
+	require.Equal(t, "the recorder was killed", payloads[event.SessionEnd](t, events)[0].Reason)
+}
+
+// A recorder hands over what another one left at the same hub, from another data
+// directory.
+func TestTheNextRecorderHandsOverWhatAKilledOneLeft(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, settings{})
+	far := *h
+	far.data = filepath.Join(t.TempDir(), "far")
+	token := h.token("--name", "far")
+	far.env = []string{"ABIDE_ADDR=" + "http://" + h.addr, "ABIDE_TOKEN=" + token}
+	e := far.record("--name", "far")
+	e.prompt("hello", nil)
+	h.kill()
+	e.prompt("and while the hub is away", func(line int) {
+		if line == 3 {
+			require.NoError(t, e.cmd.Process.Kill())
+		}
+	})
+	require.Error(t, e.cmd.Wait())
+	require.Equal(t, 1, inFolder(far.data+".waiting", "*.jsonl"))
+	h.start()
+	next := far.record("--name", "next")
+	next.stdin.Close()
+	require.NoError(t, next.cmd.Wait(), next.stderr.String())
+	events := h.recordedSession("far")
+	var said strings.Builder
+	for _, m := range payloads[event.AgentMessage](t, events) {
+		said.WriteString(string(m.Text))
+	}
+	require.True(t, strings.HasPrefix(said.String(), e.heard.String()))
 	require.Len(t, payloads[event.UserPrompt](t, events), 2)
-	require.Len(t, payloads[event.TurnEnd](t, events), 2)
-	require.Equal(t, "hub", payloads[event.SessionEnd](t, events)[0].By)
+	require.Contains(t, next.stderr.String(), "handed over what the killed recorder")
 }
 
 func TestWithoutAHubARecordingIsMadeOnlyOffline(t *testing.T) {

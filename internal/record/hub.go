@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,33 +19,38 @@ type toHub struct {
 }
 
 // Through begins a recording at a hub. The same key again makes no second one.
-func Through(ctx context.Context, hub *client.Hub, n wire.NewSession, key string) (Destination, error) {
+func Through(ctx context.Context, hub *client.Hub, n wire.NewSession, key string) (Destination, Left, error) {
 	made, err := hub.BeginRecording(ctx, n, key)
 	if err != nil {
-		return nil, fmt.Errorf("begin recording: %w", err)
+		return nil, Left{}, fmt.Errorf("begin recording: %w", err)
 	}
-	return &toHub{hub, made, made.MaxSeq}, nil
+	return &toHub{hub, made, made.MaxSeq}, Left{made.SessionID, made.RecorderID, made.MaxSeq}, nil
 }
 
-func (d *toHub) Put(ctx context.Context, events [][]byte) error {
-	batch := make([]wire.Recorded, 0, len(events))
-	for _, line := range events {
-		var r wire.Recorded
-		if err := json.Unmarshal(line, &r); err != nil {
-			return &FinalError{fmt.Errorf("read an event that waited: %w", err)}
-		}
-		batch = append(batch, r)
+// ToHub returns the destination at a hub of what a killed recorder left.
+func ToHub(hub *client.Hub) func(Left) Destination {
+	return func(l Left) Destination {
+		return &toHub{hub, wire.Recording{SessionID: l.SessionID, RecorderID: l.RecorderID}, l.After}
+	}
+}
+
+func (d *toHub) Put(ctx context.Context, events [][]byte) (event.Seq, error) {
+	batch, err := recordedOf[wire.Recorded](events)
+	if err != nil {
+		return 0, err
 	}
 	last, err := d.hub.Record(ctx, d.recording, d.after, batch)
 	var refused *client.RefusedError
 	switch {
 	case err == nil:
 		d.after = last
-		return nil
+		return last, nil
+	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+		return 0, &FinalError{fmt.Errorf("%w: %w", ErrElsewhere, err)}
 	case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusUnauthorized:
-		return &FinalError{err}
+		return 0, &FinalError{err}
 	}
-	return err
+	return 0, err
 }
 
 func (d *toHub) End(ctx context.Context, reason string) error {

@@ -2,9 +2,7 @@ package record
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -19,37 +17,37 @@ type toStore struct {
 }
 
 // Offline begins a recording in a data directory where no hub runs.
-func Offline(ctx context.Context, dir, agent, workspace, name string) (Destination, error) {
+func Offline(ctx context.Context, dir, agent, workspace, name string) (Destination, Left, error) {
 	r, err := store.OpenRecorder(dir, store.Options{})
 	if err != nil {
-		return nil, err
+		return nil, Left{}, err
 	}
 	log, err := r.Create(ctx, event.SessionStart{Agent: agent, Workspace: workspace, CreatedBy: actor})
 	if err != nil {
-		return nil, errors.Join(err, r.Close())
+		return nil, Left{}, errors.Join(err, r.Close())
 	}
 	if name != "" {
 		err = log.Label(func(m *journal.Metadata) { m.Name, m.Named = name, true })
 	}
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
+	var recording *recorded.Offline
+	if err == nil {
+		recording, err = recorded.StartOffline(ctx, log, event.Actor{Name: actor})
 	}
-	return &toStore{r, recorded.StartOffline(log)}, nil
+	if err != nil {
+		return nil, Left{}, errors.Join(err, r.Close())
+	}
+	return &toStore{r, recording}, Left{log.ID(), recording.RecorderID(), recording.MaxSeq()}, nil
 }
 
-func (d *toStore) Put(ctx context.Context, events [][]byte) error {
-	batch := make([]recorded.Event, 0, len(events))
-	for _, line := range events {
-		var r recorded.Event
-		if err := json.Unmarshal(line, &r); err != nil {
-			return &FinalError{fmt.Errorf("read an event that waited: %w", err)}
-		}
-		batch = append(batch, r)
+func (d *toStore) Put(ctx context.Context, events [][]byte) (event.Seq, error) {
+	batch, err := recordedOf[recorded.Event](events)
+	if err != nil {
+		return 0, err
 	}
 	if err := d.recording.Record(ctx, batch); err != nil {
-		return &FinalError{err}
+		return 0, &FinalError{err}
 	}
-	return nil
+	return d.recording.MaxSeq(), nil
 }
 
 func (d *toStore) End(ctx context.Context, reason string) error {

@@ -4,6 +4,8 @@
 // Bytes are passed on as they come. A line is put into a file before it is passed on,
 // and handed over from there in order; while the hub is away the file grows, up to a
 // bound. Beyond it, or when the hub refuses, the recording stops and the agent goes on.
+// The file of a recorder that is killed is handed over by the next one, or by the hub:
+// see HandOver.
 package record
 
 import (
@@ -47,11 +49,22 @@ const (
 // Destination takes the events of one session.
 type Destination interface {
 	// Put takes events in order, each a line of JSON with type and data; none are a
-	// sign of life. It is called again with the same where it failed. A *FinalError
-	// says that this is of no use.
-	Put(ctx context.Context, events [][]byte) error
+	// sign of life. It returns the seq that the next events follow. It is called again
+	// with the same where it failed. A *FinalError says that this is of no use.
+	Put(ctx context.Context, events [][]byte) (after event.Seq, err error)
 	// End ends the session.
 	End(ctx context.Context, reason string) error
+}
+
+// recordedOf decodes the lines of a batch.
+func recordedOf[R any](events [][]byte) ([]R, error) {
+	batch := make([]R, len(events))
+	for i, line := range events {
+		if err := json.Unmarshal(line, &batch[i]); err != nil {
+			return nil, &FinalError{fmt.Errorf("read an event that waited: %w", err)}
+		}
+	}
+	return batch, nil
 }
 
 // FinalError says that a destination takes nothing more.
@@ -72,6 +85,9 @@ type Options struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	To             Destination
+	// Dir is the directory of the file of waiting events: see Dir. Left is its first line.
+	Dir  string
+	Left Left
 	// Waiting bounds the bytes that wait; 0 is DefaultWaiting.
 	Waiting int64
 }
@@ -83,7 +99,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Waiting == 0 {
 		o.Waiting = DefaultWaiting
 	}
-	waiting, err := newSpool(o.Waiting)
+	waiting, err := newSpool(o.Dir, o.Left, o.Waiting)
 	if err != nil {
 		return 0, err
 	}
@@ -99,6 +115,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	if err := cmd.Start(); err != nil {
+		_ = waiting.remove()
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	go func() { // ends with the process at the latest: a read of stdin cannot be given up
@@ -240,8 +257,9 @@ func (t *tape) finish(exit event.AgentExit) {
 		t.reason = "the agent ended"
 	}
 	t.put(append(t.onlooker.End(), exit))
+	reason := t.reason
 	t.mu.Unlock()
-	t.spool.finish()
+	t.spool.finish(reason)
 }
 
 // errAway says that the hub was away for too long after the end.
@@ -249,20 +267,25 @@ var errAway = errors.New("the hub is away")
 
 // handOver hands events over until the last was, and ends the session.
 func (t *tape) handOver(to Destination) {
-	if err := t.handAll(to); err != nil {
+	switch err := t.handAll(to); {
+	case errors.Is(err, errAway):
+		t.say("%v", err)
+		return
+	case err != nil:
 		t.giveUp("%v", err)
-		if errors.Is(err, errAway) {
-			return
-		}
 	}
 	t.mu.Lock()
 	reason, stopped := t.reason, t.stopped
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	if err := to.End(ctx, reason); err != nil && !stopped { // the cause of a stop was said
-		t.say("the session stays open until the hub closes it: %v", err)
+	if err := to.End(ctx, reason); err != nil {
+		if !stopped { // the cause of a stop was said
+			t.say("the session stays open until the hub closes it: %v", err)
+		}
+		return
 	}
+	_ = t.spool.remove() // otherwise the next recorder ends the session once more
 }
 
 // handAll hands events over until there are none and will be none. An error says why
@@ -281,11 +304,11 @@ func (t *tape) handAll(to Destination) error {
 			case <-time.After(heartbeat):
 			}
 		}
-		err = to.Put(context.Background(), lines)
+		after, err := to.Put(context.Background(), lines)
 		var final *FinalError
 		switch {
 		case err == nil:
-			if err := t.spool.handed(size); err != nil {
+			if err := t.spool.handed(size, after); err != nil {
 				return err
 			}
 			pause = 0
@@ -296,7 +319,7 @@ func (t *tape) handAll(to Destination) error {
 		if over := t.over(); over && deadline.IsZero() {
 			deadline = time.Now().Add(lastWords)
 		} else if over && time.Now().After(deadline) {
-			return fmt.Errorf("%w, %d bytes of events are lost: %w", errAway, t.spool.waiting(), err)
+			return fmt.Errorf("%w, %d bytes of events wait in %s for the next recorder or the hub: %w", errAway, t.spool.waiting(), t.spool.path, err)
 		}
 		pause = min(max(2*pause, 50*time.Millisecond), retryMost)
 		time.Sleep(pause)

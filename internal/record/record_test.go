@@ -31,16 +31,16 @@ type away struct {
 	ended string
 }
 
-func (a *away) Put(_ context.Context, lines [][]byte) error {
+func (a *away) Put(_ context.Context, lines [][]byte) (event.Seq, error) {
 	select {
 	case <-a.back:
 	default:
-		return errors.New("the hub is away")
+		return 0, errors.New("the hub is away")
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lines = append(a.lines, lines...)
-	return nil
+	return event.Seq(len(a.lines)), nil
 }
 
 func (a *away) End(_ context.Context, reason string) error {
@@ -105,17 +105,20 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			to := &away{back: make(chan struct{})}
 			out := &whole{want: agent.Len(), came: to.back} // the hub is back once the agent's output is complete
+			dir := filepath.Join(t.TempDir(), "waiting")
 			stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 			require.NoError(t, err)
 			defer stderr.Close()
 			code, err := record.Run(t.Context(), record.Options{
 				Command: []string{"sh", "-c", `read a; read b; printf '%s' "$0"; exit 7`, agent.String()},
 				Agent:   "fake", Stdin: io.NopCloser(strings.NewReader(client)), Stdout: out, Stderr: stderr, To: to, Waiting: test.waiting,
+				Dir: dir, Left: record.Left{SessionID: "s1", RecorderID: "r1", After: 2},
 			})
 			require.NoError(t, err)
 			require.Equal(t, 7, code, "the exit code is the command's")
 			require.Equal(t, agent.String(), out.String(), "the editor gets every byte")
 			said := to.said(t)
+			require.Empty(t, namesIn(t, dir), "everything was handed over")
 			told, err := os.ReadFile(stderr.Name())
 			require.NoError(t, err)
 			if !test.stops {
@@ -131,4 +134,14 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 			require.True(t, strings.HasPrefix(all.String(), said), "the spooled lines must arrive in order, without a gap")
 		})
 	}
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }

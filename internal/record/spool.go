@@ -3,40 +3,105 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
+	"path/filepath"
 	"sync"
 
 	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/event"
 )
 
 // errFull says that the spool holds as much as it may.
 var errFull = errors.New("too many events wait for the hub")
 
-// spool is a file of lines that wait to be handed over, oldest first. The file has no
-// name: it is gone with the process.
+// Left names the recording whose events a file holds, and the seq that they follow. It
+// is the first line of the file.
+type Left struct {
+	SessionID  string    `json:"session_id"`
+	RecorderID string    `json:"recorder_id"`
+	After      event.Seq `json:"after"`
+}
+
+// last is the last line of a file whose agent has ended.
+type last struct {
+	End *string `json:"end"` // why the session ends
+}
+
+// Dir is the directory of the files of waiting events: beside the data directory.
+func Dir(data string) string { return filepath.Clean(data) + ".waiting" }
+
+// fileEnding ends the name of a file of waiting events. refusedEnding ends that of one
+// which its hub refused for good.
+const (
+	fileEnding    = ".jsonl"
+	refusedEnding = ".refused"
+)
+
+// spool is a file of lines that wait to be handed over, oldest first. It is named after
+// its session and locked by this process. If the process is killed, another one hands
+// the lines over: those of a file may be there already, which the hub sees.
 type spool struct {
 	most int64
 	news bell.Slot // a line was put or the spool ended
 
 	mu    sync.Mutex
-	file  *os.File
+	path  string
+	file  disk.File
+	left  Left
 	start int64 // of the oldest line that was not handed over
-	end   int64
+	end   int64 // of the newest line
+	tail  []byte
 	over  bool
 }
 
-func newSpool(most int64) (*spool, error) {
-	file, err := os.CreateTemp("", "abide-record-*")
+func newSpool(dir string, of Left, most int64) (s *spool, err error) {
+	fail := func(err error) (*spool, error) {
+		return nil, fmt.Errorf("create a file for waiting events in %s: %w", dir, err)
+	}
+	fsys := disk.OS()
+	if err := fsys.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fail(err)
+	}
+	// Named once it is locked and whole: another process takes what is not locked.
+	s = &spool{most: most, news: bell.NewSlot(), left: of, path: filepath.Join(dir, of.SessionID+fileEnding)}
+	aside := s.path + ".new"
+	if s.file, err = fsys.Create(aside); err != nil {
+		return fail(err)
+	}
+	locked, err := s.file.TryLock()
+	if err == nil && !locked {
+		err = fs.ErrExist
+	}
+	if err == nil {
+		err = s.begin(of.After)
+	}
+	if err == nil {
+		err = fsys.Rename(aside, s.path)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("create a file for waiting events: %w", err)
+		return fail(errors.Join(err, s.file.Close(), fsys.Remove(aside)))
 	}
-	if err := os.Remove(file.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("create a file for waiting events: %w", err), file.Close())
+	return s, nil
+}
+
+// begin makes the file empty but for its first line, and its last where there is one.
+func (s *spool) begin(after event.Seq) error {
+	s.left.After = after
+	line, err := json.Marshal(s.left)
+	if err != nil { // strings and a number
+		panic(err)
 	}
-	return &spool{most: most, news: bell.NewSlot(), file: file}, nil
+	line = append(line, '\n')
+	if err := s.file.Truncate(0); err != nil {
+		return err
+	}
+	s.start, s.end = int64(len(line)), int64(len(line))
+	return disk.WriteAll(s.file, append(line, s.tail...), 0)
 }
 
 // put adds lines, all or none.
@@ -47,19 +112,25 @@ func (s *spool) put(lines []byte) error {
 	if s.end-s.start+int64(len(lines)) > s.most {
 		return errFull
 	}
-	if _, err := s.file.WriteAt(lines, s.end); err != nil {
+	if err := disk.WriteAll(s.file, lines, s.end); err != nil {
 		return fmt.Errorf("write waiting events: %w", err)
 	}
 	s.end += int64(len(lines))
 	return nil
 }
 
-// finish says that nothing more is put.
-func (s *spool) finish() {
+// finish says that nothing more is put, and why the session ends.
+func (s *spool) finish(reason string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.news.Ring()
 	s.over = true
-	s.mu.Unlock()
-	s.news.Ring()
+	line, err := json.Marshal(last{&reason})
+	if err != nil { // a string
+		panic(err)
+	}
+	s.tail = append(line, '\n')
+	_ = disk.WriteAll(s.file, s.tail, s.end) // only the reason would be lost
 }
 
 // next returns whole lines of at most so many bytes together, but one at least, and how
@@ -88,15 +159,15 @@ func (s *spool) next(most int) (lines [][]byte, size int64, done bool, err error
 	return lines, size, false, nil
 }
 
-// handed says that the oldest bytes were handed over.
-func (s *spool) handed(size int64) error {
+// handed says that the oldest bytes were handed over, to which the destination answered
+// a seq.
+func (s *spool) handed(size int64, after event.Seq) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.start += size; s.start < s.end {
+	if s.start += size; s.start < s.end || size == 0 {
 		return nil
 	}
-	s.start, s.end = 0, 0
-	return s.file.Truncate(0)
+	return s.begin(after)
 }
 
 // waiting is how many bytes were not handed over.
@@ -104,4 +175,73 @@ func (s *spool) waiting() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.end - s.start
+}
+
+// remove removes the file: everything was handed over.
+func (s *spool) remove() error { return disk.OS().Remove(s.path) }
+
+// refuse keeps the file under another name: its hub takes the events never.
+func (s *spool) refuse() error { return disk.OS().Rename(s.path, s.path+refusedEnding) }
+
+// openSpool opens the file of a recorder that was killed. It is nil where the recorder
+// still runs, or another process has the file.
+func openSpool(path string) (s *spool, err error) {
+	fsys := disk.OS()
+	file, err := fsys.OpenRW(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if s == nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	if locked, err := file.TryLock(); err != nil || !locked {
+		return nil, err
+	}
+	if same, err := fsys.Means(path, file); err != nil || !same {
+		return nil, err // it was handed over meanwhile
+	}
+	size, err := disk.Size(file)
+	if err != nil {
+		return nil, err
+	}
+	s = &spool{most: size, news: bell.NewSlot(), path: path, file: file, over: true}
+	r := bufio.NewReaderSize(io.NewSectionReader(file, 0, size), 64<<10)
+	for first := true; ; first = false {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && !first {
+			return s, nil // a line without an end was not passed on
+		}
+		if errors.Is(err, io.EOF) { // all was handed over
+			s = nil
+			return nil, fsys.Remove(path)
+		}
+		if err != nil {
+			s = nil
+			return nil, err
+		}
+		var end last
+		switch {
+		case first:
+			if json.Unmarshal(line, &s.left) != nil || s.left.SessionID+fileEnding != filepath.Base(path) {
+				s = nil
+				return nil, errors.New("it is no file of waiting events")
+			}
+			s.start, s.end = int64(len(line)), int64(len(line))
+		case json.Unmarshal(line, &end) == nil && end.End != nil:
+			s.tail = line
+		default:
+			s.end += int64(len(line))
+		}
+	}
+}
+
+// reason is why the session ends, as far as the recorder came.
+func (s *spool) reason() string {
+	var end last
+	if json.Unmarshal(s.tail, &end) != nil || end.End == nil {
+		return "the recorder was killed"
+	}
+	return *end.End
 }

@@ -3,18 +3,33 @@ package record
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
 )
 
-// ended is a destination that stores the reason of the end.
-type ended struct{ reason string }
+// ended is a destination that stores what it gets.
+type ended struct {
+	reason string
+	lines  [][]byte
+	left   Left
+	err    error
+}
 
-func (*ended) Put(context.Context, [][]byte) error { return nil }
+func (e *ended) Put(_ context.Context, lines [][]byte) (event.Seq, error) {
+	if e.err != nil {
+		return 0, e.err
+	}
+	e.lines = append(e.lines, lines...)
+	return e.left.After + event.Seq(len(e.lines)), nil
+}
 
 func (e *ended) End(_ context.Context, reason string) error {
 	e.reason = reason
@@ -22,17 +37,17 @@ func (e *ended) End(_ context.Context, reason string) error {
 }
 
 func TestAFileOfWaitingEventsThatFailsStopsTheRecordingWithWords(t *testing.T) {
-	for name, fail := range map[string]func(*os.File) error{
-		"it cannot be read": (*os.File).Close,
-		"it is cut":         func(f *os.File) error { return f.Truncate(3) },
+	for name, fail := range map[string]func(disk.File) error{
+		"it cannot be read": disk.File.Close,
+		"it is cut":         func(f disk.File) error { return f.Truncate(3) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			waiting, err := newSpool(DefaultWaiting)
+			waiting, err := newSpool(t.TempDir(), Left{"s1", "r1", 2}, DefaultWaiting)
 			require.NoError(t, err)
 			defer waiting.file.Close()
 			require.NoError(t, waiting.put([]byte(`{"type":"note","data":{}}`+"\n")))
 			require.NoError(t, fail(waiting.file))
-			waiting.finish()
+			waiting.finish("")
 			var stderr bytes.Buffer
 			tape := &tape{spool: waiting, onlooker: acp.NewOnlooker("fake", actor), say: Options{Stderr: &stderr}.complain}
 			var to ended
@@ -41,4 +56,95 @@ func TestAFileOfWaitingEventsThatFailsStopsTheRecordingWithWords(t *testing.T) {
 			require.Contains(t, to.reason, "the recording stopped early: read waiting events: ")
 		})
 	}
+}
+
+// TestAFileOfAKilledRecorderIsHandedOver stops a recorder between any two of its steps:
+// a killed process leaves its file as it is, without the lock.
+func TestAFileOfAKilledRecorderIsHandedOver(t *testing.T) {
+	line := func(text string) string { return `{"type":"note","data":{"text":"` + text + `"}}` }
+	put := func(text string) func(*spool) {
+		return func(s *spool) { require.NoError(t, s.put([]byte(line(text)+"\n"))) }
+	}
+	hand := func(n int, after event.Seq) func(*spool) {
+		return func(s *spool) { require.NoError(t, s.handed(int64(n*(len(line("a"))+1)), after)) }
+	}
+	steps := []struct {
+		do    func(*spool)
+		lines []string // handed over from then on, those that may be there already included
+		after event.Seq
+	}{
+		{func(*spool) {}, nil, 2},
+		{put("a"), []string{"a"}, 2},
+		{put("b"), []string{"a", "b"}, 2},
+		{hand(1, 3), []string{"a", "b"}, 2}, // "a" is handed over twice; the hub has it once
+		{hand(1, 4), nil, 4},
+		{put("c"), []string{"c"}, 4},
+		{func(s *spool) { s.finish("the agent ended") }, []string{"c"}, 4},
+		{hand(1, 5), nil, 5},
+	}
+	for killed := range steps {
+		dir := t.TempDir()
+		s, err := newSpool(dir, Left{"s1", "r1", 2}, DefaultWaiting)
+		require.NoError(t, err)
+		for _, step := range steps[:killed+1] {
+			step.do(s)
+		}
+		say := func(format string, args ...any) { t.Logf(format, args...) }
+		var to ended
+		open := func(l Left) Destination { to.left = l; return &to }
+		HandOver(t.Context(), dir, open, say)
+		require.Equal(t, ended{}, to, "the recorder still runs")
+		require.NoError(t, s.file.Close())
+
+		to.err = errors.New("the hub is away")
+		if len(steps[killed].lines) > 0 {
+			HandOver(t.Context(), dir, open, say)
+			require.Empty(t, to.reason)
+		}
+		to.err = nil
+		HandOver(t.Context(), dir, open, say)
+		var lines []string
+		for _, text := range steps[killed].lines {
+			lines = append(lines, line(text))
+		}
+		var got []string
+		for _, l := range to.lines {
+			got = append(got, string(l))
+		}
+		require.Equal(t, lines, got)
+		require.Equal(t, Left{"s1", "r1", steps[killed].after}, to.left)
+		require.Equal(t, map[bool]string{false: "the recorder was killed", true: "the agent ended"}[killed >= 6], to.reason)
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+}
+
+func TestAFileThatItsHubRefusesIsKeptAndOneOfAnotherHubIsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		left string
+	}{
+		"refused":     {&FinalError{errors.New("another event is there")}, "s1.jsonl.refused"},
+		"another hub": {&FinalError{ErrElsewhere}, "s1.jsonl"},
+	} {
+		dir := t.TempDir()
+		s, err := newSpool(dir, Left{"s1", "r1", 2}, DefaultWaiting)
+		require.NoError(t, err)
+		require.NoError(t, s.put([]byte("{}\n{\"type")))
+		require.NoError(t, s.file.Close())
+		to := ended{err: c.err}
+		for range 2 {
+			HandOver(t.Context(), dir, func(Left) Destination { return &to }, t.Logf)
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "*"))
+		require.NoError(t, err)
+		require.Equal(t, []string{filepath.Join(dir, c.left)}, left, name)
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "s2.jsonl"), nil, 0o600)) // killed while it was emptied
+	HandOver(t.Context(), dir, func(Left) Destination { return nil }, t.Logf)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

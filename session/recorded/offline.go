@@ -17,8 +17,19 @@ type Offline struct {
 	fold state.Fold
 }
 
-// StartOffline starts a recording into a new log.
-func StartOffline(log journal.Log) *Offline { return &Offline{log: log} }
+// StartOffline starts a recording into a new log. A hub that opens the log before the
+// recording has ended takes the rest with the RecorderID.
+func StartOffline(ctx context.Context, log journal.Log, actor event.Actor) (*Offline, error) {
+	r := &Offline{log: log}
+	r.fold.Seq = log.Marks().Visible
+	return r, r.write(ctx, []state.Entry{{Payload: Note(actor)}})
+}
+
+// RecorderID is the id of the recorder in the log.
+func (r *Offline) RecorderID() string { return r.fold.Recorder.ID }
+
+// MaxSeq is the last event.
+func (r *Offline) MaxSeq() event.Seq { return r.fold.Seq }
 
 // Record writes a batch, all or nothing.
 func (r *Offline) Record(ctx context.Context, batch []Event) error {

@@ -4,6 +4,7 @@ package recorded
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -129,4 +130,15 @@ func sameBlob(reference, value json.RawMessage) bool {
 	}
 	sum := sha256.Sum256(value)
 	return hex.EncodeToString(sum[:]) == ref.Blob.SHA256
+}
+
+// Note returns the statement that a program records the session, with a new id for it.
+func Note(actor event.Actor) event.Note {
+	id := make([]byte, 16)
+	rand.Read(id)
+	raw, err := json.Marshal(state.Recorder{ID: hex.EncodeToString(id), Open: true})
+	if err != nil { // a struct of strings never fails
+		panic(err)
+	}
+	return event.Note{Method: state.NoteRecording, Text: event.Text("Recorded by " + actor.Name + "."), Raw: raw, By: actor.Name, ByID: actor.ID}
 }

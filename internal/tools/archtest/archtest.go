@@ -75,7 +75,7 @@ func arrows() map[string]row {
 		"internal/client":             {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":           {[]string{"internal/audit", "internal/auth", "internal/client", "internal/disk", "internal/jsonfile"}, false},
 		"internal/cli":                {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/state", "session/transcript"}, true},
-		"internal/record":             {[]string{"internal/bell", "internal/client", "server/wire", "session/acp", "session/event", "session/journal", "session/store", "session/recorded"}, false},
+		"internal/record":             {[]string{"internal/bell", "internal/client", "internal/disk", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/recorded", "session/state", "session/store"}, false},
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
