@@ -123,8 +123,11 @@ export interface Intents {
   lastChoices(): Promise<Choices | null>
   update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
   remove(sessionId: string): Promise<void>
-  /** Says that a session's work is done; a later prompt makes it live again. The error's text is for the person. */
-  end(sessionId: string): Promise<void>
+  /**
+   * Says that a session's work is done; a later prompt makes it live again. Waiting prompts are removed
+   * with dropQueue, and an error without. The error's text is for the person.
+   */
+  end(sessionId: string, dropQueue: boolean): Promise<void>
   /** The turn of a session that was cut off, and how it can be resumed. */
   interruption(sessionId: string): Promise<Offer>
   /** Resumes it; without a prompt the offered one counts. The error's text is for the person. */

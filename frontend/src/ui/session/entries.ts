@@ -37,7 +37,7 @@ export function entriesOf(
   const viewer = app.state.hub?.scope === 'viewer'
   const agent = session ? told(session) : undefined
   const modes = agent?.modes ?? []
-  const waiting = agent?.queue.length ?? 0
+  const waiting = session?.live?.queue.length ?? 0
   // Some agents offer their modes as an option, too: once is enough.
   const options = optionsOf(agent?.config).filter((o) => o.category !== 'mode' || modes.length === 0)
   const at = (view: string) => () => app.router.go(`/s/${id}/${view}`)
