@@ -231,28 +231,6 @@ func TestAKilledRecorderLosesNothingThatTheEditorGot(t *testing.T) {
 	}
 }
 
-// A recorder without a hub leaves its file to the hub that is started later.
-func TestAKilledOfflineRecorderIsCompletedByTheHub(t *testing.T) {
-	t.Parallel()
-	h := newHub(t, settings{})
-	h.stop()
-	e := h.record("--name", "offline", "--offline")
-	e.prompt("hello", func(line int) {
-		if line == 3 {
-			require.NoError(t, e.cmd.Process.Kill())
-		}
-	})
-	require.Error(t, e.cmd.Wait())
-	h.start()
-	events := h.recordedSession("offline")
-	var said strings.Builder
-	for _, m := range payloads[event.AgentMessage](t, events) {
-		said.WriteString(string(m.Text))
-	}
-	require.True(t, strings.HasPrefix(said.String(), e.heard.String()))
-	require.Equal(t, "the recorder was killed", payloads[event.SessionEnd](t, events)[0].Reason)
-}
-
 // A recorder hands over what another one left at the same hub, from another data
 // directory.
 func TestTheNextRecorderHandsOverWhatAKilledOneLeft(t *testing.T) {
@@ -261,8 +239,8 @@ func TestTheNextRecorderHandsOverWhatAKilledOneLeft(t *testing.T) {
 	far := *h
 	far.data = filepath.Join(t.TempDir(), "far")
 	token := h.token("--name", "far")
-	far.env = []string{"ABIDE_ADDR=" + "http://" + h.addr, "ABIDE_TOKEN=" + token}
-	e := far.record("--name", "far")
+	far.env = []string{"ABIDE_TOKEN=" + token}
+	e := far.record("--name", "far", "--hub", "http://"+h.addr)
 	e.prompt("hello", nil)
 	h.kill()
 	e.prompt("and while the hub is away", func(line int) {
@@ -273,7 +251,7 @@ func TestTheNextRecorderHandsOverWhatAKilledOneLeft(t *testing.T) {
 	require.Error(t, e.cmd.Wait())
 	require.Equal(t, 1, inFolder(far.data+".waiting", "*.jsonl"))
 	h.start()
-	next := far.record("--name", "next")
+	next := far.record("--name", "next", "--hub", "http://"+h.addr)
 	next.stdin.Close()
 	require.NoError(t, next.cmd.Wait(), next.stderr.String())
 	events := h.recordedSession("far")
