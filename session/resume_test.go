@@ -42,11 +42,12 @@ func TestTheOfferOfEachPhase(t *testing.T) {
 	said := []event.Payload{
 		event.AgentThought{MessageID: "h", Text: "hm"}, event.AgentMessage{MessageID: "m", Text: "I shall rename it, then"},
 	}
+	reported := event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: "t2", Content: []byte(`[{"type":"content","content":{"type":"text","text":"Looking."}},{"type":"content","content":{"type":"text","text":"The schema is in db.go."}}]`)}}
 	plan := event.Plan{Entries: []event.PlanEntry{{Content: "Rename", Status: "completed"}, {Content: "Test"}}}
 	for name, payloads := range map[string][]event.Payload{
 		"streaming":  append(said, titled("t1", "Edit notes.txt", event.ToolCompleted), plan),
 		"tools":      append(said, titled("t1", "Edit notes.txt", event.ToolCompleted), plan, titled("t2", "go test ./...", event.ToolInProgress), question("q1")),
-		"delegating": append(said, titled("t2", "Explore the code", event.ToolInProgress), child),
+		"delegating": append(said, titled("t2", "Explore the code", event.ToolInProgress), child, reported),
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, clean)

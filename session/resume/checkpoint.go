@@ -2,7 +2,9 @@ package resume
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/abidehub/abide/observer"
@@ -36,6 +38,8 @@ type Checkpoint struct {
 	Text, Thought       string
 	TextLen, ThoughtLen int
 	Open, Finished      []event.ToolCallFields
+	// Outputs are the ends of what delegated calls said last, by call id.
+	Outputs map[string]string
 	Plan                []event.PlanEntry
 	// Lost are the unanswered permission requests.
 	Lost []event.PermissionRequest
@@ -79,6 +83,7 @@ func (c *Checkpoint) take(turn *transcript.Turn) {
 				c.Finished = append(c.Finished, *entry.Tool)
 			} else {
 				c.Open = append(c.Open, *entry.Tool)
+				c.hear(*entry.Tool)
 			}
 		case transcript.Message:
 			text.WriteString(entry.Text)
@@ -95,6 +100,26 @@ func (c *Checkpoint) take(turn *transcript.Turn) {
 	}
 	c.Text, c.TextLen = tail(text.String())
 	c.Thought, c.ThoughtLen = tail(thought.String())
+}
+
+// hear keeps the last output of an open call in a delegated turn.
+func (c *Checkpoint) hear(call event.ToolCallFields) {
+	if c.Phase != event.PhaseDelegating {
+		return
+	}
+	var entries []struct {
+		Content struct{ Text string }
+	}
+	_ = json.Unmarshal(call.Content, &entries) // other content has no text
+	for _, e := range slices.Backward(entries) {
+		if text := strings.TrimSpace(e.Content.Text); text != "" {
+			if c.Outputs == nil {
+				c.Outputs = map[string]string{}
+			}
+			c.Outputs[call.ToolCallID], _ = tail(text)
+			return
+		}
+	}
 }
 
 // tail returns the end of a text and the length of the whole in runes.

@@ -110,6 +110,11 @@ func writeDelegating(b *strings.Builder, c Checkpoint) {
 	writeText(b, c)
 	writeFinished(b, c)
 	writeList(b, "Calls that were open, the sub-agent's own among them:", c.Open)
+	for _, call := range c.Open {
+		if said := c.Outputs[call.ToolCallID]; said != "" {
+			fmt.Fprintf(b, "The last output of “%s”:\n---\n%s\n---\n", state.OneLine(cmp.Or(call.Title, call.ToolCallID)), said)
+		}
+	}
 	b.WriteString("The sub-agent's work may be partly done. It is not continued by itself. Look at the workspace and decide whether to delegate what is left or to do it yourself.\n")
 }
 
