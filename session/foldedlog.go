@@ -221,6 +221,9 @@ func (l *foldedLog) recordedAbroad() bool {
 // reportQueue records a warning when waiting prompts may be lost. A session that
 // the hub did not create (without created_by) had none.
 func (l *foldedLog) reportQueue(kept bool) {
+	if l.fold.Recorder.ID != "" {
+		return // a recording takes no prompts
+	}
 	words := ""
 	if d := l.queue.Damage(); d != nil {
 		l.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)

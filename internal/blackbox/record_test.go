@@ -231,6 +231,28 @@ func TestAKilledRecorderLosesNothingThatTheEditorGot(t *testing.T) {
 	}
 }
 
+// A recorder without a hub leaves its file to the hub that is started later.
+func TestAKilledOfflineRecorderIsCompletedByTheHub(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, settings{})
+	h.stop()
+	e := h.record("--name", "offline", "--offline")
+	e.prompt("hello", func(line int) {
+		if line == 3 {
+			require.NoError(t, e.cmd.Process.Kill())
+		}
+	})
+	require.Error(t, e.cmd.Wait())
+	h.start()
+	events := h.recordedSession("offline")
+	var said strings.Builder
+	for _, m := range payloads[event.AgentMessage](t, events) {
+		said.WriteString(string(m.Text))
+	}
+	require.True(t, strings.HasPrefix(said.String(), e.heard.String()))
+	require.Equal(t, "the recorder was killed", payloads[event.SessionEnd](t, events)[0].Reason)
+}
+
 // A recorder hands over what another one left at the same hub, from another data
 // directory.
 func TestTheNextRecorderHandsOverWhatAKilledOneLeft(t *testing.T) {

@@ -40,7 +40,7 @@ type Checkpoint struct {
 	Open, Finished      []event.ToolCallFields
 	// Outputs are the ends of what delegated calls said last, by call id.
 	Outputs map[string]string
-	Plan                []event.PlanEntry
+	Plan    []event.PlanEntry
 	// Lost are the unanswered permission requests.
 	Lost []event.PermissionRequest
 	// Seen is the state of the workspace after the last finished tool call, or at
