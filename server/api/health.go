@@ -41,8 +41,9 @@ func healthRoute(s *API, c *call) error {
 		Sessions: problems,
 	}
 	if c.grant.May(auth.Manage, "") {
+		clients, ignored := s.live.Clients(), s.live.Ignored()
 		notified, resumes := s.notify.Counts(), wire.ResumeCounts(s.manager.ResumeCounts())
-		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = s.live.Clients(), s.live.Ignored(), &notified, &resumes
+		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}
 	return c.reply(http.StatusOK, answer)
 }

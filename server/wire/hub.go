@@ -17,9 +17,9 @@ type Health struct {
 	UptimeMS int64     `json:"uptime_ms"`
 	// Clients counts open sockets and event streams. The counts are told to who may
 	// manage all sessions.
-	Clients int `json:"clients,omitempty"`
+	Clients *int `json:"clients,omitempty"`
 	// IgnoredMessages counts messages of types this hub does not know.
-	IgnoredMessages int64         `json:"ignored_messages,omitempty"`
+	IgnoredMessages *int64        `json:"ignored_messages,omitempty"`
 	Notifications   *NotifyCounts `json:"notifications,omitempty"`
 	// Interruptions counts interrupted turns.
 	Interruptions *ResumeCounts `json:"interruptions,omitempty"`
