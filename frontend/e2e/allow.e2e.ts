@@ -43,7 +43,7 @@ describe('a folder outside of the allowed ones', () => {
       await (touch ? tap(button) : button.click())
     }
     await press(/^(New session|Start your first session)$/)
-    await page.locator('dialog select:enabled').waitFor()
+    await page.locator('dialog select:enabled').first().waitFor()
     await (touch ? tap(page.locator('[data-folder]')) : page.locator('[data-folder]').click())
     const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
     const answers = chooser.locator('.end').getByRole('button')

@@ -198,7 +198,9 @@ describe('with the keyboard only, a person', () => {
     await page.getByRole('dialog').getByLabel('First prompt').focus()
     await press('Control+Enter')
     loaded()
-    await until('the agents', () => page.getByRole('dialog').getByLabel('Agent').isEnabled())
+    await until('the agents', () =>
+      page.getByRole('dialog').getByRole('combobox', { name: 'Agent', exact: true }).isEnabled(),
+    )
     await type('Only once')
     await press('Control+Enter', 'Control+Enter', 'Control+Enter')
     await until('the session to be asked for', () => asked.length > 0)

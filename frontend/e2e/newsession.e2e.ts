@@ -39,7 +39,7 @@ describe('a new session', () => {
   const words = (page: Page) => field(page, 'First prompt').inputValue()
 
   /** Waits until the form can be sent. */
-  const formed = (page: Page) => page.locator('dialog select:enabled').waitFor()
+  const formed = (page: Page) => page.locator('dialog select:enabled').first().waitFor()
 
   /** Opens the form. The button for the first session has another name. */
   const open = (page: Page) =>
@@ -226,6 +226,31 @@ describe('a new session', () => {
     await shot(screen, 'new-session-folder-phone')
     await chooser.getByLabel('Path').fill('/src')
     await path.waitFor({ state: 'detached' })
+    await page.close()
+  })
+
+  test.each([phone, desktop])('begins with the chosen mode and model, at $width', async (size) => {
+    // What an agent offers is known from its sessions.
+    const earlier = await hub.newSession('Earlier')
+    await hub.turn(earlier, '/slow 1')
+    const screen = await laptop.open('/', size)
+    const { page } = screen
+    await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
+    await form(page)
+    const select = (name: string) => page.getByRole('combobox', { name, exact: true })
+    await select('Mode').selectOption({ label: 'Auto' })
+    await select('Model').selectOption({ label: 'Hasty' })
+    await shot(screen, `new-session-mode-${size.width}`)
+    await field(page, 'First prompt').fill('/slow 1')
+    await start(page)
+    await page.waitForURL('**/s/*')
+    const id = new URL(page.url()).pathname.split('/').pop()!
+    await hub.event(id, 'turn_end')
+    const given = hub.events(id).findIndex((e) => e.type === 'turn_start')
+    // The agent has them before it is given the prompt.
+    const before = JSON.stringify(hub.events(id).slice(0, given))
+    expect(before).toContain('{"mode_id":"auto"')
+    expect(before).toContain('"currentValue":"hasty"')
     await page.close()
   })
 
