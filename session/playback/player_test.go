@@ -152,8 +152,11 @@ func walk(t *testing.T, r *rand.Rand, p *playback.Player, log *tape) {
 	ctx := t.Context()
 	switch r.IntN(6) {
 	case 0:
-		if err := p.Seek(ctx, p.Seq()+1); err != nil {
+		to := p.Seq() + 1
+		if err := p.Seek(ctx, to); err != nil {
 			require.ErrorIs(t, err, playback.ErrEnd)
+		} else {
+			require.Equal(t, to, p.Seq())
 		}
 	case 1:
 		if err := p.Seek(ctx, p.Seq()-1); err != nil {
@@ -171,6 +174,7 @@ func walk(t *testing.T, r *rand.Rand, p *playback.Player, log *tape) {
 			require.True(t, e.Time.Before(want.Time))
 		}
 		require.NoError(t, p.Seek(ctx, seq))
+		require.Equal(t, seq, p.Seq())
 	case 4:
 		left := 1 + r.IntN(50)
 		stop := fmt.Errorf("enough")
