@@ -345,6 +345,9 @@ func (h *hub) requireClosedModes() {
 			return err
 		}
 		info, err := d.Info()
+		if os.IsNotExist(err) {
+			return nil // a temporary file that was renamed meanwhile
+		}
 		if err != nil {
 			return err
 		}
@@ -370,6 +373,9 @@ func (h *hub) requireNoSecrets() {
 	}))
 	for _, path := range files {
 		data, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue // a temporary file that was renamed meanwhile
+		}
 		require.NoError(h.t, err)
 		for _, secret := range h.secrets {
 			require.False(h.t, bytes.Contains(data, []byte(secret)), "%s holds the secret %s…", path, secret[:4])
