@@ -133,6 +133,7 @@ func TestAnImportIsImportedWhateverItsLastEvents(t *testing.T) {
 		came, _, err := other.manager.Import(ctxOf(t), bytes.NewReader(file))
 		require.NoError(t, err)
 		require.Equal(t, state.StatusImported, came.Info().Status, name)
+		require.NotEqual(t, "May I q1?", came.Info().LastLine, name)
 		require.Empty(t, came.State().PendingPermissions, name)
 		require.Nil(t, came.State().Interruption, name)
 		_, err = came.Interruption(ctxOf(t))

@@ -215,13 +215,14 @@ func (l *listing) updateMetadata(status state.Status) {
 }
 
 // status is the session in one word.
-func (l *listing) status() state.Status {
+func (l *listing) status() state.Status { return l.working().Shown(l.imported) }
+
+// working is the status of a session whose agent runs here.
+func (l *listing) working() state.Status {
 	failed := l.agent.status == AgentFailed
 	switch {
 	case l.health.frozen != nil:
 		return state.StatusDamaged
-	case l.imported:
-		return state.StatusImported
 	case l.fold.Ended:
 		return state.StatusEnded
 	case len(l.fold.Permissions.Open) > 0, failed && len(l.agent.login) > 0, l.fold.Login && !l.fold.Open:

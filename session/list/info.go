@@ -8,16 +8,8 @@ import (
 // Info is one line of the session list.
 type Info = state.Info
 
-// infoOf returns the line of a session with this metadata, without its forks. A session
-// that the hub has not opened yet is idle.
+// infoOf returns the line of a session with this metadata, without its forks.
 func infoOf(m journal.Metadata) Info {
-	status := state.Status(m.Status)
-	switch {
-	case m.Imported && status != state.StatusDamaged:
-		status = state.StatusImported
-	case status == "":
-		status = state.StatusIdle
-	}
 	return Info{
 		SessionID:   m.SessionID,
 		Name:        m.Name,
@@ -26,7 +18,7 @@ func infoOf(m journal.Metadata) Info {
 		ProjectRoot: m.ProjectRoot,
 		CreatedAt:   m.CreatedAt,
 		UpdatedAt:   m.UpdatedAt,
-		Status:      status,
+		Status:      state.Status(m.Status).Shown(m.Imported),
 		EventCount:  m.EventCount,
 		MinSeq:      m.MinSeq,
 		MaxSeq:      m.MaxSeq,

@@ -14,6 +14,18 @@ const (
 	StatusDamaged     Status = "damaged"  // the log needs attention
 )
 
+// Shown returns the status in lists of a session whose own status is s: an imported one
+// is imported unless it is damaged, and one that was never opened is idle.
+func (s Status) Shown(imported bool) Status {
+	switch {
+	case imported && s != StatusDamaged:
+		return StatusImported
+	case s == "":
+		return StatusIdle
+	}
+	return s
+}
+
 // Values lists the set.
 func (Status) Values() []string {
 	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "imported", "damaged"}
