@@ -113,7 +113,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)
-	h.server, err = server.New(server.Options{Folders: anyFolder{},
+	h.server, err = server.New(server.Options{Folders: anyFolder{}, Agents: anyAgent{},
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
@@ -444,3 +444,17 @@ type anyFolder struct{}
 func (anyFolder) Fit(folder string) (string, error)   { return folder, nil }
 func (anyFolder) Shown(path string) string            { return path }
 func (anyFolder) Allow(folder string) (string, error) { return folder, nil }
+
+// anyAgent is a server.AgentSetup without a configuration.
+type anyAgent struct{}
+
+func (anyAgent) List() (wire.AgentSetup, error) {
+	return wire.AgentSetup{
+		File:       "~/.config/abide/config.yaml",
+		Configured: []wire.ConfiguredAgent{{Name: "fake", Title: "Fake", Command: "fake", Missing: "not found in PATH", SignIn: "Not needed."}},
+		Known: []wire.KnownAgent{
+			{Name: "here", Title: "Here", Command: []string{"here"}, Program: "/bin/here", Install: "npm install -g here", SignIn: "Run it once."},
+			{Name: "fake", Title: "Fake", Command: []string{"fake"}, Install: "npm install -g fake", Configured: true},
+		},
+	}, nil
+}

@@ -239,6 +239,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"GET", "/api/folders", "", nil},
 		{"POST", "/api/folders", "", map[string]string{"path": filepath.Join(s.Info().Workspace, "made")}},
 		{"GET", "/api/folder", "/api/folder?path=/", nil},
+		{"GET", "/api/agents/setup", "", nil},
 		{"POST", "/api/folder/allow", "", map[string]string{"path": "/elsewhere"}},
 		{"GET", "/api/sessions/{id}/files", one + "/files", nil},
 		{"GET", "/api/sessions/{id}/file", one + "/file?path=a.txt", nil},

@@ -48,6 +48,8 @@ type Options struct {
 	Files *workspace.Files
 	// Folders allows more folders for sessions; nil allows none.
 	Folders api.Folders
+	// Agents sets agents up; nil refuses that.
+	Agents api.AgentSetup
 	// Logger takes messages for an operator; nil discards it.
 	Logger *slog.Logger
 	Timing Timing
@@ -119,7 +121,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.api = api.New(api.Parts{
-		Manager: o.Manager, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders,
+		Manager: o.Manager, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders, Agents: o.Agents,
 		HubID: o.HubID, Version: o.Version, Logger: o.Logger, Request: o.Timing.Request, Live: live{s},
 	})
 	return s, nil

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"slices"
 	"sync/atomic"
 
+	"github.com/abidehub/abide/internal/agentsetup"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
@@ -25,23 +24,14 @@ type agents struct {
 	configured   atomic.Pointer[[]config.Agent]
 }
 
-// demoName is the built-in agent's name, which a configured agent may take.
-const demoName = "demo"
-
 // configure takes the agents of a configuration, and the built-in one as the last. That
 // is left out where it is switched off and there is another.
 func (a *agents) configure(c config.Config) error {
-	list := slices.Clone(c.Agents)
-	named := slices.ContainsFunc(list, func(agent config.Agent) bool { return agent.Name == demoName })
-	if !named && (c.DemoAgent || len(list) == 0) {
-		self, err := os.Executable()
-		if err != nil {
-			return fmt.Errorf("finding the built-in agent: %w", err)
-		}
-		list = append(list, config.Agent{Name: demoName, Command: []string{self, "demo-agent"}, Shown: "built in, to try abide without a model"})
+	list, err := agentsetup.WithDemo(c)
+	if err == nil {
+		a.configured.Store(&list)
 	}
-	a.configured.Store(&list)
-	return nil
+	return err
 }
 
 // infos describes the agents to sessions, in the order of the configuration.
@@ -79,14 +69,11 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 	if spec.ContextLost {
 		past.log, past.after = spec.Past, spec.PastAfter
 	}
-	running, err := acp.Start(ctx, acp.Config{
-		Name: agent.Name, Command: agent.Command, Workspace: spec.Workspace, Env: agent.Env, PassEnv: agent.PassEnv,
-		HubID: a.hubID, RunID: a.runID, SessionID: spec.SessionID,
-		Resume: spec.AgentSessionID, ContextLost: spec.ContextLost, Account: past.text, Known: past.known,
-		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals, Private: a.own,
-		AuthMethod: spec.AuthMethod, OpenBlob: spec.OpenBlob, Version: versionText(), Logger: a.logger,
-		Bounds: acp.Bounds{Silence: agent.Silence},
-	}, sink)
+	c := agentsetup.Run(agent, versionText())
+	c.Workspace, c.HubID, c.RunID, c.SessionID = spec.Workspace, a.hubID, a.runID, spec.SessionID
+	c.Resume, c.ContextLost, c.Account, c.Known = spec.AgentSessionID, spec.ContextLost, past.text, past.known
+	c.Private, c.AuthMethod, c.OpenBlob, c.Logger = a.own, spec.AuthMethod, spec.OpenBlob, a.logger
+	running, err := acp.Start(ctx, c, sink)
 	var login *acp.AuthError
 	if errors.As(err, &login) {
 		return nil, loginNeeded(login.Methods, err)
@@ -103,14 +90,4 @@ func loginNeeded(methods []acp.AuthMethod, err error) error {
 		needed.Methods = append(needed.Methods, session.AuthMethod{MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command})
 	}
 	return needed
-}
-
-func mcpServers(configured []config.MCPServer) []acp.MCPServer {
-	var list []acp.MCPServer
-	for _, s := range configured {
-		list = append(list, acp.MCPServer{
-			Name: s.Name, Type: s.Type, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers,
-		})
-	}
-	return list
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/internal/agentsetup"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/cli"
 	"github.com/abidehub/abide/internal/config"
@@ -57,10 +58,14 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 func newProgram(env []string, stdin io.Reader, stdout, stderr io.Writer) *program {
 	p := &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr}
 	p.shell = cli.New(cli.Env{
-		Environ: env, Stdin: stdin, Stdout: stdout, Stderr: stderr, Data: p.existing, PublicNames: p.publicNames,
+		Environ: env, Stdin: stdin, Stdout: stdout, Stderr: stderr, Data: p.existing, PublicNames: p.publicNames, Agents: p.agents().here,
 		Browse: func(ctx context.Context, address string) error { return browse(ctx, env, address) },
 	})
 	return p
+}
+
+func (p *program) agents() *agentShell {
+	return &agentShell{load: p.loader, stdin: p.stdin, stdout: p.stdout, stderr: p.stderr, version: versionText()}
 }
 
 func (p *program) publicNames() []string {
@@ -77,7 +82,10 @@ func exitCode(err error) int {
 	}
 	var locked *store.LockedError
 	var unfit *config.UnfitError
+	var missing *agentsetup.NotInstalledError
 	switch {
+	case errors.As(err, &missing):
+		return cli.ExitNotFound
 	case errors.As(err, &unfit):
 		return cli.ExitRefused
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, state.ErrForbidden), errors.Is(err, localhub.ErrAgent):
@@ -124,7 +132,12 @@ func (p *program) root() *cobra.Command {
 		cmd.GroupID = cli.GroupHub
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(p.shell.Commands()...)
+	for _, cmd := range p.shell.Commands() {
+		root.AddCommand(cmd)
+		if cmd.Name() == "agents" {
+			cmd.AddCommand(p.agents().commands()...)
+		}
+	}
 	root.AddCommand(p.versionCommand())
 	return root
 }
@@ -156,7 +169,15 @@ func (p *program) load() (config.Config, error) {
 }
 
 // errNoData says that no hub ever ran on this data directory.
-var errNoData = errors.New("no data directory")
+var errNoData error = noData{}
+
+type noData struct{}
+
+// Error implements error.
+func (noData) Error() string { return "no data directory" }
+
+// Is implements the interface of package errors: without a data directory no hub runs.
+func (noData) Is(target error) bool { return target == localhub.ErrNoHub }
 
 // existing returns the data directory for commands that need one made by a hub.
 func (p *program) existing() (string, error) {

@@ -69,6 +69,9 @@ const (
 	RuleRevoked      Verb = "rule_revoked"      // detail: the rule's id
 	FolderAllowed    Verb = "folder_allowed"    // detail: its path; it was written into the configuration
 	NameAdded        Verb = "public_name_added" // detail: the name; it was written into the configuration
+	AgentAdded       Verb = "agent_added"       // detail: the lines written into the configuration
+	AgentLogin       Verb = "agent_login"       // detail: the agent and the method
+	AgentLogout      Verb = "agent_logout"      // detail: the agent
 	PermissionAnswer Verb = "permission_answer" // detail: outcome and permission's id
 	RuleAnswer       Verb = "rule_answer"       // a rule answered; by is its maker; detail: the rule, outcome and permission's id
 	FolderMade       Verb = "folder_made"       // detail: its path
@@ -80,7 +83,7 @@ const (
 // grants reports whether actions of the kind give or take access.
 func (v Verb) grants() bool {
 	switch v {
-	case PairingLink, DevicePaired, TokenMade, AccessRenamed, AccessRevoked, RuleAdded, RuleRevoked, FolderAllowed, NameAdded:
+	case PairingLink, DevicePaired, TokenMade, AccessRenamed, AccessRevoked, RuleAdded, RuleRevoked, FolderAllowed, NameAdded, AgentAdded:
 		return true
 	default:
 		return false

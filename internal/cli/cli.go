@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
 )
 
 // The groups of commands in `abide --help`.
@@ -44,6 +45,8 @@ type Env struct {
 	Data func() (string, error)
 	// PublicNames are the names by which other machines reach the hub.
 	PublicNames func() []string
+	// Agents returns the agents where no hub runs.
+	Agents func() (wire.Agents, wire.AgentSetup, error)
 	// Browse opens an address in the person's browser.
 	Browse func(ctx context.Context, address string) error
 }

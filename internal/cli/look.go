@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -261,29 +263,85 @@ func ofProject(ctx context.Context, hub *client.Hub, project string) (map[string
 
 func (p *Program) agents() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
-		Use: "agents", Short: "List the configured agents and the folders sessions may run in",
-		Example: "abide agents\nabide agents --json", Args: cobra.NoArgs,
+		Use: "agents", Short: "List the agents, those that could be added, and the folders sessions may run in",
+		Example: "abide agents\nabide agents --json\nabide agents add claude", Args: cobra.NoArgs,
 	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
 		answer, err := hub.Agents(ctx)
-		if err != nil || p.json {
-			return p.orJSON(answer, err)
-		}
-		var rows [][]string
-		for _, a := range answer.Agents {
-			rows = append(rows, []string{plain.Line(a.Name), plain.Line(a.Description), offered("modes", a.Modes, a.Mode), offered("models", a.Models, a.Model)})
-		}
-		if err := p.table(rows); err != nil {
+		if err != nil {
 			return err
 		}
-		for _, dir := range answer.Workspaces {
-			if _, err := fmt.Fprintf(p.Stdout, "in %s and below\n", plain.Line(dir)); err != nil {
-				return err
-			}
+		setup, err := hub.AgentSetup(ctx)
+		if code, _ := ExitCode(err); code == ExitNotFound { // an older hub
+			err = nil
 		}
-		return nil
+		if err != nil {
+			return err
+		}
+		return p.printAgents(answer, setup)
 	})
+	onHub := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := onHub(cmd, args)
+		if !errors.Is(err, localhub.ErrNoHub) || p.hub != "" {
+			return err
+		}
+		answer, setup, err := p.Agents()
+		if err != nil {
+			return err
+		}
+		return p.printAgents(answer, setup)
+	}
 	p.JSONFlag(cmd)
 	return cmd
+}
+
+// agentList is the JSON of `abide agents`.
+type agentList struct {
+	wire.Agents
+	Known []wire.KnownAgent `json:"known,omitempty"`
+}
+
+func (p *Program) printAgents(answer wire.Agents, setup wire.AgentSetup) error {
+	if p.json {
+		return p.PrintJSON(agentList{answer, setup.Known})
+	}
+	missing := map[string]string{}
+	for _, a := range setup.Configured {
+		missing[a.Name] = a.Missing
+	}
+	var rows [][]string
+	for _, a := range answer.Agents {
+		row := []string{plain.Line(a.Name), plain.Line(a.Description), offered("modes", a.Modes, a.Mode), offered("models", a.Models, a.Model)}
+		if missing[a.Name] != "" {
+			row = append(row, "not found: "+plain.Line(missing[a.Name]))
+		}
+		rows = append(rows, row)
+	}
+	if err := p.table(rows); err != nil {
+		return err
+	}
+	var found, others []string
+	for _, a := range setup.Known {
+		switch {
+		case a.Configured:
+		case a.Program != "":
+			found = append(found, plain.Line(a.Name))
+		default:
+			others = append(others, plain.Line(a.Name))
+		}
+	}
+	lines := ""
+	for _, dir := range answer.Workspaces {
+		lines += "in " + plain.Line(dir) + " and below\n"
+	}
+	if len(found) > 0 {
+		lines += "found: " + strings.Join(found, ", ") + " (abide agents add NAME)\n"
+	}
+	if len(others) > 0 {
+		lines += "not installed: " + strings.Join(others, ", ") + " (abide agents add NAME says how)\n"
+	}
+	_, err := fmt.Fprint(p.Stdout, lines)
+	return err
 }
 
 // offered lists what an agent is known to offer, and the configured one, with a star;

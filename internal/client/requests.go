@@ -58,6 +58,13 @@ func (h *Hub) Agents(ctx context.Context) (wire.Agents, error) {
 	return answer, err
 }
 
+// AgentSetup lists the agents that there are, and those that could be added.
+func (h *Hub) AgentSetup(ctx context.Context) (wire.AgentSetup, error) {
+	var answer wire.AgentSetup
+	err := h.do(ctx, http.MethodGet, "/api/agents/setup", nil, &answer)
+	return answer, err
+}
+
 // Rules lists the rules that answer in a session.
 func (h *Hub) Rules(ctx context.Context, id string) ([]wire.Rule, error) {
 	var answer wire.Rules

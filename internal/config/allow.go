@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,6 +95,31 @@ func (l Loader) AddPublicName(name string) (Config, error) {
 		c, err = l.Add(Entry{Option: "public_names", Value: Text(name)}, named)
 	}
 	return c, err
+}
+
+// AddAgent writes an agent into agents and returns the configuration and the lines
+// added. An agent of that name must not exist. Of a, only Name, Command and Env count.
+func (l Loader) AddAgent(a Agent) (c Config, lines string, err error) {
+	if !agentName.MatchString(a.Name) {
+		return Config{}, "", fmt.Errorf("%q is not an agent's name: lower-case letters, digits, - and _", a.Name)
+	}
+	var words []string
+	for _, word := range a.Command {
+		words = append(words, Text(word))
+	}
+	value := "command: [" + strings.Join(words, ", ") + "]"
+	if len(a.Env) > 0 {
+		var pairs []string
+		for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+			pairs = append(pairs, Text(name)+": "+Text(a.Env[name]))
+		}
+		value += ", env: {" + strings.Join(pairs, ", ") + "}"
+	}
+	e := Entry{Option: "agents", Name: a.Name, Value: "{" + value + "}"}
+	c, err = l.Add(e, func(c Config) bool {
+		return slices.ContainsFunc(c.Agents, func(b Agent) bool { return b.Name == a.Name && slices.Equal(b.Command, a.Command) })
+	})
+	return c, e.Lines(), err
 }
 
 // Shown is a path as a person writes it, with ~ for the home directory.

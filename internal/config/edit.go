@@ -321,7 +321,7 @@ func addsOnly(before, after []byte, e Entry) bool {
 	return reflect.DeepEqual(was, is)
 }
 
-var plainText = regexp.MustCompile(`^~?/?[A-Za-z0-9_][A-Za-z0-9_./@+-]*$`)
+var plainText = regexp.MustCompile(`^(--?|~?/|~)?[A-Za-z0-9_][A-Za-z0-9_./@+-]*$`)
 
 // Text is the YAML of a text, in one line, which names no variable.
 func Text(s string) string {

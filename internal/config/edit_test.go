@@ -210,3 +210,32 @@ func TestAPublicNameIsWritten(t *testing.T) {
 	_, err = l.AddPublicName("https://desk")
 	require.ErrorContains(t, err, "host name")
 }
+
+func TestAnAgentIsWrittenWithEveryOtherByteKept(t *testing.T) {
+	for name, c := range map[string]struct{ before, after string }{
+		"no file":       {"", "agents:\n  gemini: {command: [gemini, --acp]}\n"},
+		"comments":      {"# mine\nopen: false # quiet\n", "# mine\nopen: false # quiet\n\nagents:\n  gemini: {command: [gemini, --acp]}\n"},
+		"another agent": {"agents: # all\n  # the first\n  a:\n    command: [a] # mine\n\n# the rest\nopen: false\n", "agents: # all\n  # the first\n  a:\n    command: [a] # mine\n  gemini: {command: [gemini, --acp]}\n\n# the rest\nopen: false\n"},
+		"line ends":     {"agents:\r\n  a: {command: [a]}\r\n", "agents:\r\n  a: {command: [a]}\r\n  gemini: {command: [gemini, --acp]}\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := loader(t, c.before)
+			got, lines, err := l.AddAgent(config.Agent{Name: "gemini", Command: []string{"gemini", "--acp"}})
+			require.NoError(t, err)
+			require.Equal(t, c.after, content(t, l))
+			require.Equal(t, "agents:\n  gemini: {command: [gemini, --acp]}\n", lines)
+			require.Equal(t, []string{"gemini", "--acp"}, got.Agents[len(got.Agents)-1].Command)
+		})
+	}
+	l := loader(t, "")
+	strange := config.Agent{
+		Name: "strange", Command: []string{"~/bin/a b", "--x=1", "a, b", "[c]", "${HOME}", "true", "---", "#d", "e: f", "-", ""},
+		Env: map[string]string{"A_B": "1", "X": "a, b: {c}"},
+	}
+	got, _, err := l.AddAgent(strange)
+	require.NoError(t, err)
+	require.Equal(t, strange.Command, got.Agents[0].Command)
+	require.Equal(t, strange.Env, got.Agents[0].Env)
+	_, _, err = l.AddAgent(config.Agent{Name: "Not a name", Command: []string{"x"}})
+	require.ErrorContains(t, err, "not an agent's name")
+}

@@ -33,11 +33,16 @@ func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Init
 	if version == "" {
 		version = "dev"
 	}
+	var login sdk.AgentAuthCapabilities
+	if a.login.path != "" {
+		login.Logout = &sdk.LogoutCapabilities{}
+	}
 	return sdk.InitializeResponse{
 		ProtocolVersion: 1,
 		AgentInfo:       &sdk.Implementation{Name: "abide-demo-agent", Title: sdk.Ptr("Demo agent"), Version: version},
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,
+			Auth:               login,
 			PromptCapabilities: sdk.PromptCapabilities{Image: true, EmbeddedContext: true},
 			SessionCapabilities: sdk.SessionCapabilities{
 				Close: &sdk.SessionCloseCapabilities{}, Delete: &sdk.SessionDeleteCapabilities{},

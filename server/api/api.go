@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/backlog"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
 
@@ -39,7 +40,7 @@ type Live interface {
 	Draining() bool
 }
 
-// Parts are the parts of an API. Only Folders may be nil.
+// Parts are the parts of an API. Only Folders and Agents may be nil.
 type Parts struct {
 	Manager  *session.Manager
 	Registry *auth.Registry
@@ -48,6 +49,7 @@ type Parts struct {
 	Notify   *notify.Notifier
 	Files    *workspace.Files
 	Folders  Folders
+	Agents   AgentSetup
 	HubID    string
 	Version  string
 	Logger   *slog.Logger
@@ -66,6 +68,7 @@ type API struct {
 	notify   *notify.Notifier
 	files    *workspace.Files
 	folders  Folders
+	agents   AgentSetup
 	hubID    string
 	version  string
 	logger   *slog.Logger
@@ -89,4 +92,11 @@ type Folders interface {
 	// Allow writes a folder into the configuration, applies that and returns the
 	// folder with its links resolved.
 	Allow(folder string) (string, error)
+}
+
+// AgentSetup finds agents and adds them to the configuration. Its errors are those of
+// package session.
+type AgentSetup interface {
+	// List lists the agents that there are, and those that could be added.
+	List() (wire.AgentSetup, error)
 }

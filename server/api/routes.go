@@ -15,7 +15,7 @@ import (
 // New returns the API of a hub that is ready.
 func New(p Parts) *API {
 	s := &API{
-		manager: p.Manager, registry: p.Registry, door: p.Door, audit: p.Audit, notify: p.Notify, files: p.Files, folders: p.Folders,
+		manager: p.Manager, registry: p.Registry, door: p.Door, audit: p.Audit, notify: p.Notify, files: p.Files, folders: p.Folders, agents: p.Agents,
 		hubID: p.HubID, version: p.Version, logger: p.Logger, request: p.Request, live: p.Live, previews: make(previews, 1), started: time.Now(),
 	}
 	s.handler = s.route()
@@ -57,6 +57,7 @@ func appRoute(s *API, c *call) error { return s.live.App(c.w, c.r) }
 func sections() []section {
 	return []section{
 		sessionRows(),
+		setupRows(),
 		forkRows(),
 		recordRows(),
 		eventRows(),

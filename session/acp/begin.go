@@ -11,6 +11,7 @@ import (
 const (
 	methodInitialize   = "initialize"
 	methodAuthenticate = "authenticate"
+	methodLogout       = "logout"
 	methodNew          = "session/new"
 	methodLoad         = "session/load"
 	methodResume       = "session/resume"
@@ -33,17 +34,10 @@ const protocolVersion = 1
 // begin initializes the connection and begins the session. The reader records the
 // result.
 func (a *Agent) begin(ctx context.Context) error {
-	hello, err := a.bounded(ctx, methodInitialize, a.cfg.introduction())
+	offers, err := a.hello(ctx)
 	if err != nil {
 		return err
 	}
-	offers, err := readOffers(hello, a.cfg.Command)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	a.offers = offers
-	a.mu.Unlock()
 	if err := a.logIn(ctx, offers); err != nil {
 		return err
 	}
@@ -55,6 +49,22 @@ func (a *Agent) begin(ctx context.Context) error {
 	a.session = session
 	a.mu.Unlock()
 	return nil
+}
+
+// hello initializes the connection.
+func (a *Agent) hello(ctx context.Context) (offers, error) {
+	hello, err := a.bounded(ctx, methodInitialize, a.cfg.introduction())
+	if err != nil {
+		return offers{}, err
+	}
+	o, err := readOffers(hello, a.cfg.Command)
+	if err != nil {
+		return offers{}, err
+	}
+	a.mu.Lock()
+	a.offers = o
+	a.mu.Unlock()
+	return o, nil
 }
 
 // logIn asks the agent to log in if the config names a method. It does not send a

@@ -11,9 +11,11 @@ import (
 
 // offers are the capabilities that an agent announced.
 type offers struct {
+	name, version                     string
 	load, resume, list, close, delete bool
 	image, audio, embedded            bool
 	http, sse                         bool // kinds of MCP servers, besides stdio
+	logout                            bool
 	auth                              []AuthMethod
 }
 
@@ -65,6 +67,7 @@ func readOffers(hello json.RawMessage, command []string) (offers, error) {
 			LoadSession        bool                       `json:"loadSession"`
 			PromptCapabilities map[string]json.RawMessage `json:"promptCapabilities"`
 			MCPCapabilities    map[string]json.RawMessage `json:"mcpCapabilities"`
+			Auth               map[string]json.RawMessage `json:"auth"`
 			// An empty object means yes.
 			SessionCapabilities map[string]json.RawMessage `json:"sessionCapabilities"`
 		} `json:"agentCapabilities"`
@@ -81,7 +84,9 @@ func readOffers(hello json.RawMessage, command []string) (offers, error) {
 		return ok && !isNull(raw) && string(raw) != "false"
 	}
 	sessions, prompts := h.AgentCapabilities.SessionCapabilities, h.AgentCapabilities.PromptCapabilities
+	name, version := agentInfo(hello)
 	return offers{
+		name: name, version: version, logout: can(h.AgentCapabilities.Auth, "logout"),
 		load: h.AgentCapabilities.LoadSession, resume: can(sessions, "resume"), list: can(sessions, "list"),
 		close: can(sessions, "close"), delete: can(sessions, "delete"),
 		image: can(prompts, "image"), audio: can(prompts, "audio"), embedded: can(prompts, "embeddedContext"),

@@ -937,6 +937,31 @@ export interface Agents {
   default_workspace: string
 }
 
+export interface ConfiguredAgent {
+  name: string
+  title?: string
+  command: string
+  built_in?: boolean
+  missing?: string
+  sign_in?: string
+}
+
+export interface KnownAgent {
+  name: string
+  title: string
+  command: string[]
+  program?: string
+  install: string
+  sign_in?: string
+  configured?: boolean
+}
+
+export interface AgentSetup {
+  configured: ConfiguredAgent[]
+  known: KnownAgent[]
+  file: string
+}
+
 export interface Login {
   method_id: string
 }

@@ -80,6 +80,8 @@ func arrows() map[string]row {
 		"internal/audit":              {nil, true},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
 		"internal/outgoing":           {nil, false},
+		"internal/known":              {nil, false},
+		"internal/agentsetup":         {[]string{"internal/config", "internal/known", "server/wire", "session/acp", "session/resume", "session/state"}, false},
 		"internal/preview":            {nil, true},
 		"internal/tools/supply":       {nil, false},
 		"internal/bell":               {nil, false},

@@ -1,0 +1,63 @@
+// Package known lists the coding agents that abide knows: how each is found, started,
+// installed and signed in to. known.json is the list; a registry of the protocol's
+// project can add to it.
+package known
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+//go:embed known.json
+var listed []byte
+
+// Agent is a coding agent that speaks ACP.
+type Agent struct {
+	// Name is its name in the configuration, Title the one for people.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Programs are names of its program in the PATH, the best first.
+	Programs []string `json:"programs"`
+	// Args make the program speak ACP.
+	Args []string `json:"args,omitempty"`
+	// Env are variables that it needs.
+	Env map[string]string `json:"env,omitempty"`
+	// Install is what a person runs or does to install it.
+	Install string `json:"install"`
+	// SignIn says how a person signs in.
+	SignIn string `json:"sign_in,omitempty"`
+}
+
+// Agents returns the built-in list.
+func Agents() ([]Agent, error) {
+	var list []Agent
+	if err := json.Unmarshal(listed, &list); err != nil {
+		return nil, fmt.Errorf("read the known agents: %w", err)
+	}
+	return list, nil
+}
+
+// Find returns an agent of a list by its name.
+func Find(list []Agent, name string) (Agent, bool) {
+	at := slices.IndexFunc(list, func(a Agent) bool { return a.Name == name })
+	if at < 0 {
+		return Agent{}, false
+	}
+	return list[at], true
+}
+
+// Command returns the agent's command line and the path of its program, for the first
+// program that look finds. If look finds none, path is empty and the command is that of
+// the first.
+func (a Agent) Command(look func(program string) (path string, err error)) (command []string, path string) {
+	for _, program := range a.Programs {
+		if path, err := look(program); err == nil {
+			return a.with(program), path
+		}
+	}
+	return a.with(a.Programs[0]), ""
+}
+
+func (a Agent) with(program string) []string { return append([]string{program}, a.Args...) }
