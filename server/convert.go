@@ -19,15 +19,8 @@ func stateFrame(s session.State) *wire.State {
 		Turn: s.Turn, Agent: s.Agent,
 		PendingPermissions: append([]string{}, s.PendingPermissions...),
 		Queue:              make([]wire.QueueItem, 0, len(s.Queue)),
-		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage,
+		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage, Interruption: s.Interruption, Restore: s.Restore,
 		Observers: make([]wire.Observer, 0, min(len(s.Observers), maxObservers)),
-	}
-	if i := s.Interruption; i != nil {
-		frame.Interruption = api.InterruptionOf(*i)
-	}
-	if r := s.Restore; r != nil {
-		restore := wire.Restore(*r)
-		frame.Restore = &restore
 	}
 	for _, item := range s.Queue {
 		frame.Queue = append(frame.Queue, api.ItemOf(item))

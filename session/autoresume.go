@@ -21,12 +21,12 @@ const (
 func (s *resumer) auto() {
 	open := s.fold.Interruptions.Open
 	switch {
-	case open == nil, s.fold.Ended, s.tried == open.ID, !s.resumeSettings().Auto:
+	case open == nil, s.fold.Ended, s.tried == open.InterruptionID, !s.resumeSettings().Auto:
 		return
 	case open.Reason == event.CutPaused, s.fold.Interruptions.Resumes >= autoResumes, s.agent.status == AgentFailed:
 		return
 	}
-	id := open.ID
+	id := open.InterruptionID
 	s.tried = id
 	s.helpers.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), autoBound)

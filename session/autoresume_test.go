@@ -79,7 +79,7 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		again := h.agents.next(t)
 		require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
 		require.Empty(t, again.prompts)
-		require.Equal(t, open.ID, b.State().Interruption.ID)
+		require.Equal(t, open.InterruptionID, b.State().Interruption.InterruptionID)
 	})
 	t.Run("another branch is checked out", func(t *testing.T) {
 		var branch atomic.Value
@@ -99,7 +99,7 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		again := h.agents.next(t)
 		require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
 		require.Empty(t, again.prompts)
-		require.Equal(t, open.ID, b.State().Interruption.ID)
+		require.Equal(t, open.InterruptionID, b.State().Interruption.InterruptionID)
 	})
 	t.Run("the workspace is gone", func(t *testing.T) {
 		h := newHub(t, resumesItself)
@@ -110,7 +110,7 @@ func TestTheHubResumesNothingByItselfThatAPersonHasToConfirm(t *testing.T) {
 		again := h.agents.next(t)
 		require.Eventually(t, func() bool { return b.State().Agent.Status == session.AgentReady }, patience, time.Millisecond)
 		require.Empty(t, again.prompts)
-		require.Equal(t, open.ID, b.State().Interruption.ID)
+		require.Equal(t, open.InterruptionID, b.State().Interruption.InterruptionID)
 	})
 }
 

@@ -49,12 +49,12 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 			after.agents.refuses = map[string]bool{"mode": true}
 			b = after.session(b.ID())
 			first := interruptionOf(t, b)
-			require.Equal(t, open.ID, first.ID)
-			_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: first.ID, Prompt: "go on", Actor: person("ann")})
+			require.Equal(t, open.InterruptionID, first.InterruptionID)
+			_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: first.InterruptionID, Prompt: "go on", Actor: person("ann")})
 			require.NoError(t, err)
 			a := after.agents.next(t)
 			paused := await(t, b, "paused", func(s session.State) bool {
-				return s.Interruption != nil && s.Interruption.ID != first.ID
+				return s.Interruption != nil && s.Interruption.InterruptionID != first.InterruptionID
 			}).Interruption
 			require.Equal(t, event.CutPaused, paused.Reason)
 			require.Empty(t, a.prompts)
@@ -68,7 +68,7 @@ func TestAnAgentThatComesBackWithMoreRightsIsGivenNothingBeforeAPersonChose(t *t
 			}, offer.Drift)
 			after.agents.refuses = nil // the person had it mended
 
-			r := session.ResumeRequest{InterruptionID: paused.ID, Actor: person("ann")}
+			r := session.ResumeRequest{InterruptionID: paused.InterruptionID, Actor: person("ann")}
 			_, err = b.Resume(ctxOf(t), r)
 			var needs *resume.NeedsConfirmation
 			require.ErrorAs(t, err, &needs)
@@ -122,10 +122,10 @@ func TestAChoiceMadeBeforeTheAgentIsBackCountsWhenItIs(t *testing.T) {
 	after := h.copyOf(t, clean)
 	inMode(after, "auto", "2")
 	b = after.session(b.ID())
-	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: resume.DriftApply, MayManage: true, Actor: person("ann")})
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Drift: resume.DriftApply, MayManage: true, Actor: person("ann")})
 	require.NoError(t, err)
 	a := after.agents.next(t)
-	require.Equal(t, "resume-"+open.ID, receive(t, a.prompts, "no prompt").PromptID)
+	require.Equal(t, "resume-"+open.InterruptionID, receive(t, a.prompts, "no prompt").PromptID)
 	require.Equal(t, "ask", b.State().Mode.ModeID)
 }
 

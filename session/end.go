@@ -40,7 +40,7 @@ func (e *engine) end(p event.SessionEnd) error {
 	}
 	var settled []state.Entry
 	if open := e.fold.Interruptions.Open; open != nil {
-		settled = e.entries(event.InterruptionSettled{InterruptionID: open.ID, Outcome: event.SettledDismissed, By: p.By, ByID: p.ByID})
+		settled = e.entries(event.InterruptionSettled{InterruptionID: open.InterruptionID, Outcome: event.SettledDismissed, By: p.By, ByID: p.ByID})
 	}
 	if _, err := e.write(append(settled, e.entries(p)...)...); err != nil {
 		return fmt.Errorf("end session: %w", e.stuck(err))

@@ -47,7 +47,7 @@ func TestEndingSettlesAnInterruptionAndTheHubDoesNotResume(t *testing.T) {
 	a.die(crash)
 	open := interruptionOf(t, b)
 	require.NoError(t, b.End(ctxOf(t), "done", person("ann")))
-	require.Equal(t, []event.InterruptionSettled{{InterruptionID: open.ID, Outcome: event.SettledDismissed, By: "ann", ByID: "id-ann"}},
+	require.Equal(t, []event.InterruptionSettled{{InterruptionID: open.InterruptionID, Outcome: event.SettledDismissed, By: "ann", ByID: "id-ann"}},
 		payloads[event.InterruptionSettled](t, b))
 	require.Nil(t, b.State().Interruption)
 	next := h.copyOf(t, resumesItself)

@@ -15,7 +15,7 @@ func (l *foldedLog) supersede(promptID string, by event.Actor) []state.Entry {
 		return nil
 	}
 	return []state.Entry{{Turn: l.fold.Turn, Payload: event.InterruptionSettled{
-		InterruptionID: open.ID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by.Name, state.ByHub), ByID: by.ID,
+		InterruptionID: open.InterruptionID, Outcome: event.SettledSuperseded, PromptID: promptID, By: cmp.Or(by.Name, state.ByHub), ByID: by.ID,
 	}}}
 }
 
@@ -40,8 +40,8 @@ func (l *foldedLog) held() bool {
 	return open != nil && (open.Reason == event.CutPaused || !l.queueSettings().ContinueInterrupted)
 }
 
-// interruption returns the open interruption for State; nil if none.
-func (l *foldedLog) interruption() *state.Interruption {
+// interruption returns the open interruption; nil if none.
+func (l *foldedLog) interruption() *state.OpenInterruption {
 	open := l.fold.Interruptions.Open
 	if open == nil || l.imported {
 		return nil

@@ -130,7 +130,7 @@ func TestAPromptSupersedesAnInterruption(t *testing.T) {
 	h := newHub(t, holding)
 	b, a := h.busy()
 	a.die(crash)
-	id := interruptionOf(t, b).ID
+	id := interruptionOf(t, b).InterruptionID
 	prompt(t, b, "other")
 	require.Nil(t, b.State().Interruption)
 	var settled event.InterruptionSettled
@@ -177,16 +177,16 @@ func TestAnInterruptionIsAsOldAsTheLastEventOfItsTurn(t *testing.T) {
 	next := h.copyOf(t, clean)
 	b := next.session(log.ID())
 	open := interruptionOf(t, b)
-	require.Equal(t, last, open.Since())
 	offer, err := b.Interruption(ctxOf(t))
 	require.NoError(t, err)
+	require.Equal(t, last, offer.Since())
 	require.True(t, offer.Stale)
 	require.InDelta(t, time.Hour, offer.Age, float64(time.Minute))
-	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Actor: person("ann")})
 	var needs *resume.NeedsConfirmation
 	require.ErrorAs(t, err, &needs)
 	require.Equal(t, []string{"stale"}, needs.Needs)
-	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann"), Confirm: []string{"stale"}})
+	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Actor: person("ann"), Confirm: []string{"stale"}})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, next.manager.ResumeCounts().MedianMS, time.Hour.Milliseconds())
 }

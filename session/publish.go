@@ -74,7 +74,7 @@ func (e *engine) publish() {
 			AuthMethods:        e.agent.login,
 			PromptCapabilities: e.agent.offers.prompts,
 		},
-		Interruption: e.interruption(),
+		Interruption: e.interruption().Shown(),
 		Restore:      e.turn.restore.state(),
 		Observers:    e.watchers.Take(),
 	})

@@ -139,9 +139,9 @@ func TestSettingsComeBackByThemselves(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, c.drift, offer.Drift)
 				require.Empty(t, a.prompts)
-				_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Drift: resume.DriftKeep, MayManage: true, Actor: person("ann")})
+				_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Drift: resume.DriftKeep, MayManage: true, Actor: person("ann")})
 				require.NoError(t, err)
-				require.Equal(t, "resume-"+open.ID, receive(t, a.prompts, "no prompt").PromptID)
+				require.Equal(t, "resume-"+open.InterruptionID, receive(t, a.prompts, "no prompt").PromptID)
 			}
 			for _, n := range noted(t, b, "abide/settings") {
 				text.WriteString(string(n.Text))
@@ -207,7 +207,7 @@ func TestAResumeIsOneDecision(t *testing.T) {
 	after := h.copyOf(t, clean)
 	appear(after, looks{mode: "auto"})
 	b = after.session(b.ID())
-	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: interruptionOf(t, b).ID, Actor: person("ann")})
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: interruptionOf(t, b).InterruptionID, Actor: person("ann")})
 	require.NoError(t, err)
 	a = after.agents.next(t)
 	receive(t, a.prompts, "no prompt")

@@ -24,17 +24,6 @@ const (
 	takenAfter = time.Second
 )
 
-// Restore is the progress of telling an agent the session.
-type Restore struct {
-	Way event.ResumeWay
-	// Done is the number of segments sent, of Total.
-	Done, Total int
-	// Tokens is the approximate size of all segments.
-	Tokens int
-	// Percent is the part of them that was sent.
-	Percent int
-}
-
 // restoreStep is the progress of a segmented restore.
 type restoreStep uint8
 
@@ -69,11 +58,11 @@ type restore struct {
 }
 
 // state returns the restore for State; nil if none is running.
-func (r *restore) state() *Restore {
+func (r *restore) state() *state.Restore {
 	if r.step != restoreTelling {
 		return nil
 	}
-	return &Restore{
+	return &state.Restore{
 		Way: event.WaySegmented, Done: r.next, Total: len(r.segments.List), Tokens: r.tokens,
 		Percent: r.told * 100 / max(1, r.tokens),
 	}

@@ -61,7 +61,7 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 	require.Greater(t, way.Segments, 3)
 	require.InDelta(t, way.Segments*230, way.Tokens, 200)
 
-	resumed := tellSession(t, b, open.ID)
+	resumed := tellSession(t, b, open.InterruptionID)
 	a := h.agents.next(t)
 	require.Empty(t, a.spec.AgentSessionID)
 	require.Nil(t, a.spec.Past)
@@ -108,7 +108,7 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 
 func TestARestoreIsCancelledAtAnyMomentAndLeavesAUsableSession(t *testing.T) {
 	h, b, open := longPast(t, segmented)
-	tellSession(t, b, open.ID)
+	tellSession(t, b, open.InterruptionID)
 	a := h.agents.next(t)
 	require.NoError(t, a.end(nextSegment(t, a).PromptID, event.StopCancelled))
 	nextSegment(t, a)
@@ -132,20 +132,20 @@ func TestARestoreIsCancelledAtAnyMomentAndLeavesAUsableSession(t *testing.T) {
 // The next agent gets all segments from the first one on.
 func TestARestoreThatAKillCutOffIsOfferedAgain(t *testing.T) {
 	h, b, open := longPast(t, segmented)
-	resumed := tellSession(t, b, open.ID)
+	resumed := tellSession(t, b, open.InterruptionID)
 	a := h.agents.next(t)
 	for range 3 {
 		p := nextSegment(t, a)
 		after := h.copyOf(t, segmented)
 		again := after.session(b.ID())
 		offered := interruptionOf(t, again)
-		require.NotEqual(t, open.ID, offered.ID)
-		require.Equal(t, resumed.PromptID, offered.PromptID)
+		require.NotEqual(t, open.InterruptionID, offered.InterruptionID)
 		offer, err := again.Interruption(ctxOf(t))
 		require.NoError(t, err)
+		require.Equal(t, resumed.PromptID, offer.PromptID)
 		require.False(t, offer.Ways[0].Available, "a half-restored agent session must not be offered")
 		require.Empty(t, after.agents.started)
-		tellSession(t, again, offered.ID)
+		tellSession(t, again, offered.InterruptionID)
 		second := after.agents.next(t)
 		require.Contains(t, string(nextSegment(t, second).Text), "[SESSION_RESTORE 1/")
 		require.NoError(t, a.end(p.PromptID, event.StopCancelled))
@@ -154,12 +154,12 @@ func TestARestoreThatAKillCutOffIsOfferedAgain(t *testing.T) {
 
 func TestAnAgentThatDiesInARestoreIsOfferedAgain(t *testing.T) {
 	h, b, open := longPast(t, segmented)
-	tellSession(t, b, open.ID)
+	tellSession(t, b, open.InterruptionID)
 	a := h.agents.next(t)
 	nextSegment(t, a)
 	a.die(crash)
 	again := await(t, b, "another interruption", func(s session.State) bool {
-		return s.Interruption != nil && s.Interruption.ID != open.ID
+		return s.Interruption != nil && s.Interruption.InterruptionID != open.InterruptionID
 	}).Interruption
 	require.Equal(t, event.CutAgentExit, again.Reason)
 	require.Nil(t, b.State().Restore)
@@ -168,7 +168,7 @@ func TestAnAgentThatDiesInARestoreIsOfferedAgain(t *testing.T) {
 func TestAnAgentThatDoesNotEndASegmentIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, b, open := longPast(t, segmented)
-		tellSession(t, b, open.ID)
+		tellSession(t, b, open.InterruptionID)
 		a := h.agents.next(t)
 		nextSegment(t, a)
 		time.Sleep(30 * time.Second)
@@ -182,7 +182,7 @@ func TestAnAgentThatDoesNotEndASegmentIsGivenUp(t *testing.T) {
 
 func TestAProviderThatFailsInARestoreCutsTheTurnOff(t *testing.T) {
 	h, b, open := longPast(t, segmented)
-	tellSession(t, b, open.ID)
+	tellSession(t, b, open.InterruptionID)
 	a := h.agents.next(t)
 	failure := &event.Failure{Code: "agent_error", Message: "Too many requests."}
 	p := nextSegment(t, a)
@@ -190,7 +190,7 @@ func TestAProviderThatFailsInARestoreCutsTheTurnOff(t *testing.T) {
 	p = receive(t, a.prompts, "the segment is not told once more")
 	require.NoError(t, a.say(event.TurnEnd{PromptID: p.PromptID, StopReason: event.StopInterrupted, Error: failure}))
 	again := await(t, b, "another interruption", func(s session.State) bool {
-		return s.Interruption != nil && s.Interruption.ID != open.ID
+		return s.Interruption != nil && s.Interruption.InterruptionID != open.InterruptionID
 	}).Interruption
 	require.Equal(t, event.CutProviderError, again.Reason)
 	require.Contains(t, string(noted(t, b, "abide/restore")[1].Text), "Too many requests.")
@@ -200,7 +200,7 @@ func TestAProviderThatFailsInARestoreCutsTheTurnOff(t *testing.T) {
 // sent.
 func TestAnAgentThatFailsWhenItIsInterruptedAtOnceGetsAMoment(t *testing.T) {
 	h, b, open := longPast(t, segmented)
-	tellSession(t, b, open.ID)
+	tellSession(t, b, open.InterruptionID)
 	a := h.agents.next(t)
 	failure := &event.Failure{Code: "agent_error", Message: "Internal service failure."}
 	p := nextSegment(t, a)
@@ -222,7 +222,7 @@ func fallsBack(o *session.Options, to *store.Options) {
 func TestAutoTellsTheSessionWhereTheAgentHasForgottenItsOwn(t *testing.T) {
 	h, b, open := longPast(t, fallsBack)
 	h.agents.resumable = false // the agent no longer supports resume
-	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Actor: person("ann")})
 	require.NoError(t, err)
 	require.Equal(t, event.WayServer, resumed.Way, "resume is tried first")
 	a := h.agents.next(t)
@@ -234,7 +234,7 @@ func TestAutoTellsTheSessionWhereTheAgentHasForgottenItsOwn(t *testing.T) {
 func TestAutoWithoutTheFallbackGivesAShortAccount(t *testing.T) {
 	h, b, open := longPast(t, segmented)
 	h.agents.resumable = false
-	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Actor: person("ann")})
 	require.NoError(t, err)
 	require.Equal(t, resumed.PromptID, receive(t, h.agents.next(t).prompts, "no prompt").PromptID)
 	require.Contains(t, string(noted(t, b, "abide/resumed")[0].Text), "short account")

@@ -137,7 +137,7 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 func (s *resumer) opened(id string) error {
 	i := &s.fold.Interruptions
 	switch {
-	case i.Open != nil && i.Open.ID == id:
+	case i.Open != nil && i.Open.InterruptionID == id:
 		return nil
 	case i.Settled != nil && i.Settled.InterruptionID == id:
 		return &resume.AlreadySettled{Winner: *i.Settled, At: i.SettledAt}

@@ -57,7 +57,7 @@ func TestTheOfferOfEachPhase(t *testing.T) {
 			open := interruptionOf(t, b)
 			offer, err := b.Interruption(ctxOf(t))
 			require.NoError(t, err)
-			require.Equal(t, open.ID, offer.ID)
+			require.Equal(t, open.InterruptionID, offer.InterruptionID)
 			require.False(t, offer.Stale)
 			require.Empty(t, offer.Mismatch)
 			require.Equal(t, name == "tools", len(offer.Lost) == 1)
@@ -86,7 +86,7 @@ func TestAResumeWinsOnceAndTheAgentGetsOnePrompt(t *testing.T) {
 	b, a := h.busy()
 	prompt(t, b, "waits")
 	a.die(crash)
-	id := interruptionOf(t, b).ID
+	id := interruptionOf(t, b).InterruptionID
 
 	const rivals = 8
 	var wg sync.WaitGroup
@@ -132,14 +132,16 @@ func TestAResumeIsNotRepeatedAfterAKill(t *testing.T) {
 	h := newHub(t, clean)
 	b, a := h.busy()
 	a.die(crash)
-	id := interruptionOf(t, b).ID
+	id := interruptionOf(t, b).InterruptionID
 	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Prompt: "go on", Actor: person("ann")})
 	require.NoError(t, err)
 	after := h.copyOf(t, clean)
 	b = after.session(b.ID())
 	again := interruptionOf(t, b)
-	require.NotEqual(t, id, again.ID)
-	require.Equal(t, resumed.PromptID, again.PromptID)
+	require.NotEqual(t, id, again.InterruptionID)
+	offer, err := b.Interruption(ctxOf(t))
+	require.NoError(t, err)
+	require.Equal(t, resumed.PromptID, offer.PromptID)
 	_, err = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Actor: person("bob")})
 	var settled *resume.AlreadySettled
 	require.ErrorAs(t, err, &settled)
@@ -152,7 +154,7 @@ func TestALocalResumeBeginsANewAgentSession(t *testing.T) {
 	h.agents.resumable = true
 	b, a := h.busy()
 	a.die(crash)
-	id := interruptionOf(t, b).ID
+	id := interruptionOf(t, b).InterruptionID
 	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: id, Way: "local", Actor: person("ann")})
 	require.NoError(t, err)
 	require.Equal(t, event.WayLocal, resumed.Way)
@@ -167,7 +169,7 @@ func TestAnOldInterruptionIsResumedOnlyWhenItsAgeIsConfirmed(t *testing.T) {
 		h := newHub(t, clean)
 		b, a := h.busy()
 		a.die(crash)
-		id := interruptionOf(t, b).ID
+		id := interruptionOf(t, b).InterruptionID
 		time.Sleep(26 * time.Minute)
 		offer, err := b.Interruption(t.Context())
 		require.NoError(t, err)
@@ -185,7 +187,7 @@ func TestATurnInAWorkspaceThatIsGoneCanOnlyBeDismissed(t *testing.T) {
 	h := newHub(t, clean)
 	b, a := h.busy()
 	a.die(crash)
-	id := interruptionOf(t, b).ID
+	id := interruptionOf(t, b).InterruptionID
 	require.NoError(t, os.RemoveAll(h.workspace))
 	offer, err := b.Interruption(ctxOf(t))
 	require.NoError(t, err)
@@ -207,7 +209,7 @@ func TestAnAgentWithAnotherCommandThanThenIsShownAndConfirmed(t *testing.T) {
 	h.agents.resumable = true
 	b, a := h.busy()
 	a.die(crash)
-	id := interruptionOf(t, b).ID
+	id := interruptionOf(t, b).InterruptionID
 	offer, err := b.Interruption(ctxOf(t))
 	require.NoError(t, err)
 	require.Empty(t, offer.Mismatch)

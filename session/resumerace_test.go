@@ -30,7 +30,7 @@ func TestTwoTabsAndAScriptThatResumeAtOnceMakeOneTurnAcrossAKill(t *testing.T) {
 		h := newHub(t, clean)
 		b, a := h.busy()
 		a.die(crash)
-		id := interruptionOf(t, b).ID
+		id := interruptionOf(t, b).InterruptionID
 		var all sync.WaitGroup
 		press := func(b *session.BackgroundSession) {
 			for _, actor := range []string{"tab", "phone", "script"} {
@@ -92,11 +92,11 @@ func TestAfterAnySequenceOfKillsAndDecisionsNothingIsDoneTwice(t *testing.T) {
 					b = h.session(b.ID())
 				case 2, 3:
 					if open != nil {
-						_, _ = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.ID, Actor: person("ann")})
+						_, _ = b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Actor: person("ann")})
 					}
 				case 4:
 					if open != nil {
-						_ = b.Dismiss(ctxOf(t), open.ID, person("ann"))
+						_ = b.Dismiss(ctxOf(t), open.InterruptionID, person("ann"))
 					}
 				case 5:
 					sent++

@@ -50,7 +50,7 @@ func TestAWorkspaceThatIsNotAsItWasIsShownAndConfirmed(t *testing.T) {
 			c.change(&changed)
 			now.Store(&changed)
 			a.die(crash)
-			id := interruptionOf(t, b).ID
+			id := interruptionOf(t, b).InterruptionID
 			offer, err := b.Interruption(ctxOf(t))
 			require.NoError(t, err)
 			require.Equal(t, c.mismatch, offer.Mismatch)

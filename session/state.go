@@ -53,7 +53,7 @@ type State struct {
 	// Interruption is the unsettled interruption; nil if none.
 	Interruption *state.Interruption
 	// Restore is the progress of a segmented restore; nil if none is running.
-	Restore *Restore
+	Restore *state.Restore
 	// Observers are ordered by client id.
 	Observers []state.Observer
 }

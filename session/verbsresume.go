@@ -123,8 +123,8 @@ func (b *BackgroundSession) Dismiss(ctx context.Context, interruptionID string, 
 
 // estimateSegments returns how many segments and tokens a segmented restore takes.
 // The latest result is cached, because each screen asks and it needs the whole log.
-func (b *BackgroundSession) estimateSegments(ctx context.Context, open state.Interruption, limit int) (segmentEstimate, error) {
-	of := fmt.Sprint(open.ID, " ", limit)
+func (b *BackgroundSession) estimateSegments(ctx context.Context, open state.OpenInterruption, limit int) (segmentEstimate, error) {
+	of := fmt.Sprint(open.InterruptionID, " ", limit)
 	if known := b.estimate.Load(); known != nil && known.of == of {
 		return *known, nil
 	}

@@ -4,14 +4,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/state"
 )
-
-func InterruptionOf(i state.Interruption) *wire.Interruption {
-	return &wire.Interruption{
-		InterruptionID: i.ID, Turn: i.Turn, Reason: i.Reason, Phase: i.Phase, AtSeq: i.AtSeq, At: i.At.UTC(), Held: i.Held,
-	}
-}
 
 func ItemOf(i queue.Item) wire.QueueItem {
 	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, ByID: i.ByID, Author: i.Author, AuthorID: i.AuthorID, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}

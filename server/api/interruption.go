@@ -51,18 +51,12 @@ func interruptionRoute(s *API, c *call, own *session.BackgroundSession) error {
 
 func offerOf(o resume.Offer) wire.Offer {
 	out := wire.Offer{
-		Interruption: *InterruptionOf(o.Interruption), AgeS: int64(o.Age / time.Second), Stale: o.Stale,
-		Mismatch: append([]string{}, o.Mismatch...), Drift: []wire.Drift{}, Prompt: o.Prompt, Ways: []wire.Way{},
+		Interruption: o.Interruption, AgeS: int64(o.Age / time.Second), Stale: o.Stale,
+		Mismatch: append([]string{}, o.Mismatch...), Drift: append([]wire.Drift{}, o.Drift...), Prompt: o.Prompt, Ways: o.Ways,
 	}
 	if len(o.Lost) > 0 {
 		q := o.Lost[0]
 		out.LostQuestion = &wire.LostQuestion{PermissionID: q.PermissionID, Title: q.Title, Options: q.Options}
-	}
-	for _, d := range o.Drift {
-		out.Drift = append(out.Drift, wire.Drift(d))
-	}
-	for _, w := range o.Ways {
-		out.Ways = append(out.Ways, wire.Way(w))
 	}
 	return out
 }

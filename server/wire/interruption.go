@@ -1,23 +1,17 @@
 package wire
 
 import (
-	"time"
-
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
-// Interruption is an interrupted turn. It waits until a person resumes or dismisses
-// it, or sends another prompt.
-type Interruption struct {
-	InterruptionID string                `json:"interruption_id"`
-	Turn           int                   `json:"turn"`
-	Reason         event.InterruptReason `json:"reason"`
-	Phase          event.TurnPhase       `json:"phase"`
-	AtSeq          event.Seq             `json:"at_seq"`
-	At             time.Time             `json:"at"`
-	// Held means that prompts wait in the queue meanwhile.
-	Held bool `json:"held"`
-}
+// Interruption, Drift, Way and Restore are package state's.
+type (
+	Interruption = state.Interruption
+	Drift        = state.Drift
+	Way          = state.Way
+	Restore      = state.Restore
+)
 
 // Offer is an interrupted turn and the ways to resume it.
 type Offer struct {
@@ -39,44 +33,12 @@ type Offer struct {
 	Ways   []Way  `json:"ways"`
 }
 
-// Drift is a setting that differs from the recorded one.
-type Drift struct {
-	// Field is agent, version, mode, model, mcp_servers, or options.ID.
-	Field    string `json:"field"`
-	Recorded string `json:"recorded"`
-	Current  string `json:"current"`
-	// AllowsMore means that the agent may do more, or that the hub cannot tell.
-	AllowsMore bool `json:"allows_more"`
-}
-
 // LostQuestion is a permission request that can no longer be answered.
 type LostQuestion struct {
 	PermissionID string `json:"permission_id"`
 	Title        string `json:"title"`
 	// Options are the answers that were offered.
 	Options []event.PermissionOption `json:"options"`
-}
-
-// Way is a way to resume, with the reason if it is not available.
-type Way struct {
-	Way       event.ResumeWay `json:"way"`
-	Available bool            `json:"available"`
-	Why       string          `json:"why,omitempty"`
-	// Tokens is about how many tokens the agent would get, in how many Segments.
-	Tokens   int `json:"tokens,omitempty"`
-	Segments int `json:"segments,omitempty"`
-}
-
-// Restore is the progress of sending the session to an agent.
-type Restore struct {
-	Way event.ResumeWay `json:"way"`
-	// Done is the number of segments sent, of Total.
-	Done  int `json:"done"`
-	Total int `json:"total"`
-	// Tokens is the approximate size of all segments. Percent is the part of it
-	// that was sent.
-	Tokens  int `json:"tokens"`
-	Percent int `json:"percent"`
 }
 
 // Resume resumes an interrupted turn.

@@ -50,7 +50,7 @@ type Checkpoint struct {
 
 // CheckpointOf reads the turn of an interruption from the log. It returns when the turn
 // is read, or with the log's error.
-func CheckpointOf(ctx context.Context, log observer.Source, i state.Interruption) (Checkpoint, error) {
+func CheckpointOf(ctx context.Context, log observer.Source, i state.OpenInterruption) (Checkpoint, error) {
 	from := &turnReader{}
 	from.transcript.LastSeq = i.Checkpoint.FromSeq - 1
 	err := observer.New(observer.UpTo(log, i.Checkpoint.ToSeq), from, i.Checkpoint.FromSeq-1, ReadBytes).CatchUp(ctx)

@@ -70,7 +70,7 @@ func (c *Counter) CutOff(p event.TurnInterrupted) {
 
 // Written counts the interruptions in a write and their outcomes. before is the
 // interruption that was open before it; nil if there was none.
-func (c *Counter) Written(list []state.Entry, before *state.Interruption) {
+func (c *Counter) Written(list []state.Entry, before *state.OpenInterruption) {
 	for _, n := range list {
 		switch p := n.Payload.(type) {
 		case event.TurnInterrupted:
@@ -84,7 +84,7 @@ func (c *Counter) Written(list []state.Entry, before *state.Interruption) {
 }
 
 // settled counts the outcome of an interruption.
-func (c *Counter) settled(open state.Interruption, p event.InterruptionSettled) {
+func (c *Counter) settled(open state.OpenInterruption, p event.InterruptionSettled) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch p.Outcome {

@@ -9,14 +9,8 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// Drift is a setting of a restarted agent that differs from the recorded one.
-type Drift struct {
-	// Field is agent, version, mode, model, mcp_servers, or options.ID.
-	Field             string
-	Recorded, Current string
-	// AllowsMore means that the agent may do more, or that the hub cannot tell.
-	AllowsMore bool
-}
+// Drift is package state's.
+type Drift = state.Drift
 
 // DriftChoice is a person's choice about drift.
 type DriftChoice string
@@ -35,7 +29,7 @@ func Differences(s, now state.AgentSettings) []Drift {
 	var rows []Drift
 	differs := func(field, recorded, current string, allowsMore bool) {
 		if recorded != "" && current != "" && recorded != current {
-			rows = append(rows, Drift{field, recorded, current, allowsMore})
+			rows = append(rows, Drift{Field: field, Recorded: recorded, Current: current, AllowsMore: allowsMore})
 		}
 	}
 	differs("agent", s.Name, now.Name, true)

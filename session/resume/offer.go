@@ -16,7 +16,7 @@ func Auto(asked string) bool { return asked == "" || asked == wayAuto }
 
 // Offer lists the ways to resume after an interruption.
 type Offer struct {
-	state.Interruption
+	state.OpenInterruption
 	Age time.Duration
 	// Stale means that the interruption is older than the configured limit.
 	Stale bool
@@ -31,14 +31,14 @@ type Offer struct {
 	Lost []event.PermissionRequest
 	// Prompt is the prompt that the agent would get.
 	Prompt string
-	Ways   []Way
+	Ways   []state.Way
 	// Attachments belong to a prompt that the agent did not get.
 	Attachments []event.Attachment
 }
 
 // Facts are what an offer is made of, beside the checkpoint and the workspace.
 type Facts struct {
-	Open       state.Interruption
+	Open       state.OpenInterruption
 	Age        time.Duration
 	StaleAfter time.Duration
 	// Remembers means that the agent has a session of its own to continue.
@@ -54,7 +54,7 @@ type Facts struct {
 // Offer returns the offer about the open interruption.
 func (f Facts) Offer(c Checkpoint, w Workspace) Offer {
 	o := Offer{
-		Interruption: f.Open, Age: f.Age, Stale: f.Age > f.StaleAfter, Lost: c.Lost,
+		OpenInterruption: f.Open, Age: f.Age, Stale: f.Age > f.StaleAfter, Lost: c.Lost,
 		Drift: f.Drift, Prompt: Prompt(c, w), Ways: f.ways(w.Missing), Mismatch: Mismatch(c.Seen, w),
 	}
 	if !c.Given {
@@ -66,25 +66,16 @@ func (f Facts) Offer(c Checkpoint, w Workspace) Offer {
 	return o
 }
 
-// Way is a way to resume, with the reason if it is not available.
-type Way struct {
-	Way       event.ResumeWay
-	Available bool
-	Why       string
-	// Tokens is about how many tokens the agent would get, in how many Segments.
-	Tokens, Segments int
-}
-
-func (f Facts) ways(missing bool) []Way {
+func (f Facts) ways(missing bool) []state.Way {
 	if missing {
 		const why = "the workspace is gone"
-		return []Way{{Way: event.WayServer, Why: why}, {Way: event.WayLocal, Why: why}, {Way: event.WaySegmented, Why: why}}
+		return []state.Way{{Way: event.WayServer, Why: why}, {Way: event.WayLocal, Why: why}, {Way: event.WaySegmented, Why: why}}
 	}
-	server := Way{Way: event.WayServer, Available: f.Remembers}
+	server := state.Way{Way: event.WayServer, Available: f.Remembers}
 	if !f.Remembers {
 		server.Why = "the agent has no session to continue"
 	}
-	return []Way{server, {Way: event.WayLocal, Available: true}, {Way: event.WaySegmented, Available: true}}
+	return []state.Way{server, {Way: event.WayLocal, Available: true}, {Way: event.WaySegmented, Available: true}}
 }
 
 // Way returns the way that a request means: auto or empty, server, local or segmented.

@@ -183,3 +183,13 @@ func OfServer(title, server string) bool {
 	rest, is := strings.CutPrefix(title, server)
 	return is && rest != "" && strings.ContainsAny(rest[:1], "_/.:")
 }
+
+// Drift is a setting of a restarted agent that differs from the recorded one.
+type Drift struct {
+	// Field is agent, version, mode, model, mcp_servers, or options.ID.
+	Field    string `json:"field"`
+	Recorded string `json:"recorded"`
+	Current  string `json:"current"`
+	// AllowsMore means that the agent may do more, or that the hub cannot tell.
+	AllowsMore bool `json:"allows_more"`
+}

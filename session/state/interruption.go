@@ -14,38 +14,74 @@ const CodeAuthRequired = "auth_required"
 // ResumePrefix begins the id of a prompt that resumes a turn.
 const ResumePrefix = "resume-"
 
-// Interruption is an interrupted turn that is not settled yet. While there is one,
-// the queue is held unless the configuration says continue.
+// Interruption is an interrupted turn. It waits until a person resumes or dismisses
+// it, or sends another prompt.
 type Interruption struct {
-	ID       string                `json:"id"`
-	Turn     int                   `json:"turn"`
-	PromptID string                `json:"prompt_id"`
-	Reason   event.InterruptReason `json:"reason"`
-	Phase    event.TurnPhase       `json:"phase"`
-	// AtSeq is the seq of its turn_interrupted event, At its time.
+	InterruptionID string                `json:"interruption_id"`
+	Turn           int                   `json:"turn"`
+	Reason         event.InterruptReason `json:"reason"`
+	Phase          event.TurnPhase       `json:"phase"`
+	// AtSeq is the seq of its turn_interrupted event, At its time in UTC.
 	AtSeq event.Seq `json:"at_seq"`
 	At    time.Time `json:"at"`
+	// Held means that prompts wait in the queue meanwhile. It is false in a fold: the
+	// log does not say.
+	Held bool `json:"held"`
+}
+
+// OpenInterruption is an interruption with what a resume needs of its turn. While
+// there is one, the queue is held unless the configuration says continue.
+type OpenInterruption struct {
+	Interruption
+	PromptID string `json:"prompt_id"`
 	// LastAt is the time of the turn's last event if the hub was away since.
 	LastAt time.Time `json:"last_at,omitzero"`
 	// Checkpoint gives the range of the turn's events.
 	Checkpoint event.Checkpoint `json:"checkpoint"`
-	// Held means that prompts wait in the queue until a person decides. The log does
-	// not tell.
-	Held bool `json:"-"`
+}
+
+// Shown returns the interruption as clients get it; nil of nil.
+func (i *OpenInterruption) Shown() *Interruption {
+	if i == nil {
+		return nil
+	}
+	return &i.Interruption
 }
 
 // Since is when the turn's work stopped: its age counts from there.
-func (i *Interruption) Since() time.Time {
+func (i *OpenInterruption) Since() time.Time {
 	if !i.LastAt.IsZero() && i.LastAt.Before(i.At) {
 		return i.LastAt
 	}
 	return i.At
 }
 
+// Way is a way to resume, with the reason if it is not available.
+type Way struct {
+	Way       event.ResumeWay `json:"way"`
+	Available bool            `json:"available"`
+	Why       string          `json:"why,omitempty"`
+	// Tokens is about how many tokens the agent would get, in how many Segments.
+	Tokens   int `json:"tokens,omitempty"`
+	Segments int `json:"segments,omitempty"`
+}
+
+// Restore is the progress of sending the session to an agent.
+type Restore struct {
+	Way event.ResumeWay `json:"way"`
+	// Done is the number of segments sent, of Total.
+	Done  int `json:"done"`
+	Total int `json:"total"`
+	// Tokens is the approximate size of all segments. Percent is the part of it
+	// that was sent.
+	Tokens  int `json:"tokens"`
+	Percent int `json:"percent"`
+}
+
 // Interruptions is the fold's part about interrupted turns.
 type Interruptions struct {
 	// Open is the unsettled interruption; nil if none.
-	Open *Interruption `json:"open,omitempty"`
+	Open *OpenInterruption `json:"open,omitempty"`
 	// Settled is the outcome of the last settled one; nil if none.
 	Settled   *event.InterruptionSettled `json:"settled,omitempty"`
 	SettledAt time.Time                  `json:"settled_at,omitzero"`
@@ -54,9 +90,9 @@ type Interruptions struct {
 }
 
 func (i *Interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupted) {
-	i.Open = &Interruption{
-		ID: p.InterruptionID, Turn: p.Turn, PromptID: p.PromptID, Reason: p.Reason, Phase: p.Phase,
-		AtSeq: seq, At: at, Checkpoint: p.Checkpoint,
+	i.Open = &OpenInterruption{
+		Interruption: Interruption{InterruptionID: p.InterruptionID, Turn: p.Turn, Reason: p.Reason, Phase: p.Phase, AtSeq: seq, At: at.UTC()},
+		PromptID:     p.PromptID, Checkpoint: p.Checkpoint,
 	}
 	if p.LastAt != nil {
 		i.Open.LastAt = *p.LastAt
@@ -65,7 +101,7 @@ func (i *Interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupte
 
 func (i *Interruptions) settle(at time.Time, p event.InterruptionSettled) {
 	i.Settled, i.SettledAt = &p, at
-	if i.Open != nil && i.Open.ID == p.InterruptionID {
+	if i.Open != nil && i.Open.InterruptionID == p.InterruptionID {
 		i.Open = nil
 	}
 }
@@ -78,7 +114,7 @@ func (i *Interruptions) prompted(at time.Time, p event.UserPrompt) {
 		return
 	}
 	i.settle(at, event.InterruptionSettled{
-		InterruptionID: i.Open.ID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, ByHub), ByID: p.ByID,
+		InterruptionID: i.Open.InterruptionID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, ByHub), ByID: p.ByID,
 	})
 }
 

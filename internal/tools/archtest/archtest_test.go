@@ -50,7 +50,7 @@ func TestTheCirclesOfFilesOnlyShrink(t *testing.T) {
 		"internal/demoagent": 11,
 		"internal/notify":    9,
 		"server":             12,
-		"session":            21,
+		"session":            19,
 		"session/acp":        29,
 		"session/resume":     0,
 		"session/rule":       0,
