@@ -7,7 +7,6 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
-	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
@@ -29,7 +28,6 @@ type hub struct {
 	reads    *list.ReadMarks
 	forks    *list.Forks
 	inspect  InspectWorkspace
-	counter  *resume.Counter
 	uploads  *uploadDays
 	// touched reports that a session's line in the list changed.
 	touched func(id string)

@@ -82,7 +82,6 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 	if err != nil {
 		return 0, err
 	}
-	before := l.fold.Interruptions.Open
 	for i, n := range list {
 		at := drafts[i].Time.UTC().Truncate(time.Microsecond) // as stored in the line
 		l.fold.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
@@ -90,7 +89,6 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 			l.notable.add(first + event.Seq(i))
 		}
 	}
-	l.hub.counter.Written(list, before)
 	if l.fold.Changed {
 		l.fold.Changed = false
 		l.dirty = true

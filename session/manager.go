@@ -141,7 +141,7 @@ func NewManager(o Options) (*Manager, error) {
 		search:   search.NewSessions(o.Store, o.SearchPatience),
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, counter: resume.NewCounter(),
+		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace,
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
@@ -352,5 +352,14 @@ func (m *Manager) Close(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// ResumeCounts counts interrupted turns since the hub started.
-func (m *Manager) ResumeCounts() resume.Counts { return m.hub.counter.Counts() }
+// ResumeCounts counts the interrupted turns of all sessions, without those of imports:
+// they were another hub's. It opens no session.
+func (m *Manager) ResumeCounts() resume.Counts {
+	return resume.Sum(func(yield func(event.InterruptionCounts) bool) {
+		for meta := range m.journal.Newest(journal.Place{}) {
+			if meta.Interruptions != nil && !meta.Imported && !yield(*meta.Interruptions) {
+				return
+			}
+		}
+	})
+}

@@ -211,7 +211,17 @@ func (l *listing) updateMetadata(status state.Status) {
 		if m.Mode = ""; f.Mode != nil {
 			m.Mode = f.Mode.ModeID
 		}
+		m.Interruptions = l.interruptionCounts()
 	})
+}
+
+// interruptionCounts are those of the log; nil if there are none.
+func (l *listing) interruptionCounts() *event.InterruptionCounts {
+	if len(l.fold.Interruptions.Counts.Interrupted) == 0 {
+		return nil
+	}
+	counts := l.fold.Interruptions.Counts
+	return &counts
 }
 
 // status is the session in one word.

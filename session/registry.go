@@ -198,9 +198,6 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery.Recovery) error {
 	if err != nil {
 		return problem.OfOpening(b.id, err)
 	}
-	if r.Cut != nil {
-		m.hub.counter.CutOff(*r.Cut)
-	}
 	b.shown.notable.restart(f.Seq)
 	meta := b.log.Metadata()
 	e := newEngine(foldedLog{

@@ -22,13 +22,17 @@ func TestAHubThatIsHandedItsSocketServesItAndLeavesThePortToNoOther(t *testing.T
 	h.start() // --addr names another port, which is not used
 	require.Equal(t, listener.Addr().String(), h.addr)
 	s := h.create("demo")
-	require.NoError(t, h.hub.Health(t.Context()))
+	_, err = h.hub.Health(t.Context())
+	require.NoError(t, err)
 	h.kill()
 	_, err = net.Listen("tcp", h.addr)
 	require.Error(t, err, "another program got the port while the hub was down")
 
 	answered := make(chan error, 1)
-	go func() { answered <- h.hub.Health(t.Context()) }() // it waits in the socket until the hub is back
+	go func() {
+		_, err := h.hub.Health(t.Context())
+		answered <- err
+	}() // it waits in the socket until the hub is back
 	h.start()
 	require.NoError(t, <-answered)
 	_, err = h.hub.Session(t.Context(), s.SessionID)

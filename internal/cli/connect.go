@@ -78,7 +78,7 @@ func connect(ctx context.Context, base, token string) (*client.Hub, error) {
 	if !private(base) {
 		return nil, withCode(ExitRefused, "%s would carry the token over the network in the clear; use https", base)
 	}
-	err = hub.Health(ctx)
+	_, err = hub.Health(ctx)
 	if unreachable := (*net.OpError)(nil); errors.As(err, &unreachable) {
 		err = withCode(ExitNotFound, "no hub answers at %s (`abide serve` starts one): %w", base, unreachable.Err)
 	}

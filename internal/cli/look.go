@@ -398,6 +398,77 @@ func (p *Program) rules() *cobra.Command {
 	return cmd
 }
 
+func (p *Program) health() *cobra.Command {
+	cmd := p.onHub(&cobra.Command{
+		Use: "health", Short: "Show how the hub is",
+		Long: "Show the hub's version, its interrupted turns and what became of them, and the sessions with a problem. The\n" +
+			"counts are those of all sessions that are stored: a restart or a kill of the hub does not reset them.",
+		Example: "abide health\nabide health --json",
+		Args:    cobra.NoArgs,
+	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
+		h, err := hub.Health(ctx)
+		if err != nil {
+			return err
+		}
+		if p.json {
+			return p.PrintJSON(h)
+		}
+		rows := [][]string{
+			{"version", plain.Line(h.Version)},
+			{"hub", plain.Line(h.HubID)},
+			{"access", plain.Line(h.Scope)},
+			{"running for", (time.Duration(h.UptimeMS) * time.Millisecond).Round(time.Second).String()},
+		}
+		if h.Clients != nil {
+			rows = append(rows, []string{"clients", fmt.Sprint(*h.Clients)})
+		}
+		if h.Interruptions != nil {
+			rows = append(rows, interruptionRows(*h.Interruptions)...)
+		}
+		if err := p.table(rows); err != nil {
+			return err
+		}
+		for _, s := range h.Sessions {
+			if _, err := fmt.Fprintln(p.Stdout, plain.Line(s.SessionID+": "+s.What+" "+s.Do)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// interruptionRows says how many turns were interrupted, and how their resumes went.
+func interruptionRows(c wire.ResumeCounts) [][]string {
+	interrupted, resumed := 0, 0
+	for _, n := range c.Interrupted {
+		interrupted += n
+	}
+	for _, ways := range c.Resumed {
+		for _, n := range ways {
+			resumed += n
+		}
+	}
+	line := counted(interrupted, "turn")
+	if interrupted > 0 {
+		line += fmt.Sprintf(": %d resumed, %d dismissed, %d followed by another prompt", resumed, c.Dismissed, c.Superseded)
+	}
+	rows := [][]string{{"interrupted", line}}
+	if ended := c.Succeeded + c.Failed; ended > 0 {
+		rows = append(rows, []string{"success", fmt.Sprintf(
+			"%d %%: %d of %s finished, %d interrupted again", 100*c.Succeeded/ended, c.Succeeded, counted(ended, "resumed turn"), c.Failed)})
+	}
+	if resumed > 0 {
+		median := time.Duration(c.MedianMS) * time.Millisecond
+		if median >= time.Second {
+			median = median.Round(time.Second)
+		}
+		rows = append(rows, []string{"resumed after", median.String() + " (median)"})
+	}
+	return rows
+}
+
 func (p *Program) devices() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
 		Use: "devices [revoke NAME]", Short: "List devices and tokens, or revoke one",

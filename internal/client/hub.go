@@ -79,8 +79,10 @@ func (h *Hub) Close() { h.http.CloseIdleConnections() }
 
 // Health asks whether the hub is there and takes the token. A *RefusedError
 // says it is there and does not.
-func (h *Hub) Health(ctx context.Context) error {
-	return h.do(ctx, http.MethodGet, "/api/health", nil, nil)
+func (h *Hub) Health(ctx context.Context) (wire.Health, error) {
+	var answer wire.Health
+	err := h.do(ctx, http.MethodGet, "/api/health", nil, &answer)
+	return answer, err
 }
 
 // Create makes a session. The key is the caller's own name for the request, and the

@@ -181,7 +181,7 @@ func TestAWatchEndsWhereAskingAgainIsOfNoUse(t *testing.T) {
 		refused := (*client.RefusedError)(nil)
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, http.StatusUnauthorized, refused.Status)
-		err = h.Health(t.Context())
+		_, err = h.Health(t.Context())
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, wire.CodeUnauthorized, refused.Code)
 	})

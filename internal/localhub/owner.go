@@ -52,12 +52,12 @@ func Connect(ctx context.Context, dir string) (*client.Hub, error) {
 	}
 	o := &owner{dir: dir}
 	hub := client.Locate(o.locate)
-	err := hub.Health(ctx)
+	_, err := hub.Health(ctx)
 	if refused := (*client.RefusedError)(nil); errors.As(err, &refused) && refused.Status == 401 {
 		// The credential was revoked, or auth.json is another: the owner of the
 		// directory makes the next one.
 		if err = o.renew(); err == nil {
-			err = hub.Health(ctx)
+			_, err = hub.Health(ctx)
 		}
 	}
 	if err != nil {

@@ -27,17 +27,20 @@ type Health struct {
 	Sessions []SessionProblem `json:"sessions"`
 }
 
-// ResumeCounts counts interrupted turns and their outcomes since the hub started.
+// ResumeCounts counts the interrupted turns in the logs of all sessions and their
+// outcomes. Imported sessions do not count.
 type ResumeCounts struct {
 	Interrupted map[event.TurnPhase]int `json:"interrupted"`
 	// Resumed counts by phase, then by way.
 	Resumed    map[event.TurnPhase]map[event.ResumeWay]int `json:"resumed"`
 	Dismissed  int                                         `json:"dismissed"`
 	Superseded int                                         `json:"superseded"`
-	// Failed counts resumed turns that were interrupted again.
-	Failed int `json:"failed"`
-	// MedianMS is the median time from an interruption to its resume, of the last
-	// thousand; 0 if there was none.
+	// Succeeded counts resumed turns that the agent ended, Failed those that were
+	// interrupted again. A cancelled one, and one that waits for a choice, are neither.
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"`
+	// MedianMS is the median time from the last event of an interrupted turn to its
+	// resume, of each session's newest 32; 0 if there was none.
 	MedianMS int64 `json:"median_ms"`
 }
 

@@ -45,6 +45,8 @@ type Metadata struct {
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`
+	// Interruptions counts interrupted turns; nil if there are none.
+	Interruptions *event.InterruptionCounts `json:"interruptions,omitempty"`
 
 	// EventCount is the number of readable events, including placeholders.
 	EventCount int64 `json:"event_count"`

@@ -32,8 +32,6 @@ type Recovery struct {
 	Fold  state.Fold
 	// Told is called with the last seq that was read, as reading goes on.
 	Told func(event.Seq)
-	// Cut is the interruption that the recovery wrote; nil if none.
-	Cut *event.TurnInterrupted
 
 	log journal.Log
 
@@ -276,9 +274,6 @@ func (r *Recovery) closeOpen(ctx context.Context) error {
 	for i, n := range list {
 		at := now.UTC().Truncate(time.Microsecond) // as stored in the line
 		f.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
-		if cut, is := n.Payload.(event.TurnInterrupted); is {
-			r.Cut = &cut
-		}
 	}
 	if wasOpen {
 		r.sawInterruption(promptID, last, now)

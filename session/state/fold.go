@@ -148,6 +148,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.InterruptionSettled:
 		f.Interruptions.settle(at, p)
 	case event.TurnEnd:
+		f.Interruptions.ended(p.StopReason)
 		if p.StopReason == event.StopEndTurn {
 			f.Completed = f.Turn
 		}

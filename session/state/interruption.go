@@ -2,6 +2,8 @@ package state
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +89,13 @@ type Interruptions struct {
 	SettledAt time.Time                  `json:"settled_at,omitzero"`
 	// Resumes counts the resumes since the last other prompt.
 	Resumes int `json:"resumes,omitempty"`
+	// Counts counts all of the session.
+	Counts event.InterruptionCounts `json:"counts,omitzero"`
+	// Prompted is the interruption that the latest prompt settled, until its outcome is
+	// read; nil if there is none.
+	Prompted *OpenInterruption `json:"prompted,omitempty"`
+	// Resuming means that the latest turn resumes an interrupted one, and has no end.
+	Resuming bool `json:"resuming,omitempty"`
 }
 
 func (i *Interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupted) {
@@ -97,25 +106,75 @@ func (i *Interruptions) open(seq event.Seq, at time.Time, p event.TurnInterrupte
 	if p.LastAt != nil {
 		i.Open.LastAt = *p.LastAt
 	}
+	i.Counts.Interrupted = more(i.Counts.Interrupted, p.Phase)
+	if i.Resuming && p.Reason != event.CutPaused {
+		i.Counts.Failed++
+	}
+	i.Resuming = false
+}
+
+// ended counts a resumed turn that the agent ended.
+func (i *Interruptions) ended(reason event.StopReason) {
+	if i.Resuming && !Interrupts(reason) && reason != event.StopCancelled {
+		i.Counts.Succeeded++
+	}
+	i.Resuming = false
 }
 
 func (i *Interruptions) settle(at time.Time, p event.InterruptionSettled) {
 	i.Settled, i.SettledAt = &p, at
-	if i.Open != nil && i.Open.InterruptionID == p.InterruptionID {
-		i.Open = nil
+	for _, of := range []**OpenInterruption{&i.Open, &i.Prompted} {
+		if *of != nil && (*of).InterruptionID == p.InterruptionID {
+			i.count(*of, at, p)
+			*of = nil
+		}
 	}
+}
+
+// waitsKept limits the times in InterruptionCounts.
+const waitsKept = 32
+
+// count counts the outcome of an interruption.
+func (i *Interruptions) count(of *OpenInterruption, at time.Time, p event.InterruptionSettled) {
+	switch c := &i.Counts; p.Outcome {
+	case event.SettledDismissed:
+		c.Dismissed++
+	case event.SettledSuperseded:
+		c.Superseded++
+	case event.SettledResumed:
+		ways := more(c.Resumed[of.Phase], p.Way)
+		if c.Resumed = maps.Clone(c.Resumed); c.Resumed == nil {
+			c.Resumed = map[event.TurnPhase]map[event.ResumeWay]int{}
+		}
+		c.Resumed[of.Phase] = ways
+		kept := c.WaitsMS[max(0, len(c.WaitsMS)+1-waitsKept):]
+		c.WaitsMS = append(slices.Clone(kept), max(0, at.Sub(of.Since()).Milliseconds()))
+	}
+}
+
+// more returns the counts with one more for key. It does not change them.
+func more[K comparable](counts map[K]int, key K) map[K]int {
+	if counts = maps.Clone(counts); counts == nil {
+		counts = map[K]int{}
+	}
+	counts[key]++
+	return counts
 }
 
 // prompted handles a prompt. It settles an open interruption: the event with the
 // outcome follows in the same batch, but a crash may have removed it.
 func (i *Interruptions) prompted(at time.Time, p event.UserPrompt) {
 	i.countResume(p.PromptID)
-	if i.Open == nil {
+	of := i.Open
+	i.Open, i.Prompted = nil, of
+	i.Resuming = of != nil && p.PromptID == ResumePrefix+of.InterruptionID ||
+		i.Settled != nil && i.Settled.Outcome == event.SettledResumed && i.Settled.PromptID == p.PromptID
+	if of == nil {
 		return
 	}
-	i.settle(at, event.InterruptionSettled{
-		InterruptionID: i.Open.InterruptionID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, ByHub), ByID: p.ByID,
-	})
+	i.Settled, i.SettledAt = &event.InterruptionSettled{
+		InterruptionID: of.InterruptionID, Outcome: event.SettledSuperseded, PromptID: p.PromptID, By: cmp.Or(p.Actor, ByHub), ByID: p.ByID,
+	}, at
 }
 
 // countResume counts the resumes since the last other prompt.

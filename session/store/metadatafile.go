@@ -95,6 +95,7 @@ func (s *metadataFile) keepWords(before journal.Metadata) {
 		return // nothing changed
 	}
 	s.meta.Status, s.meta.LastLine, s.meta.Mode = before.Status, before.LastLine, before.Mode
+	s.meta.Interruptions = before.Interruptions
 	if !s.meta.Named {
 		s.meta.Name = before.Name
 	}

@@ -1447,6 +1447,7 @@ export interface ResumeCounts {
   resumed: Record<string, Record<string, number>>
   dismissed: number
   superseded: number
+  succeeded: number
   failed: number
   median_ms: number
 }
