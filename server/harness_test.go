@@ -458,3 +458,27 @@ func (anyAgent) List() (wire.AgentSetup, error) {
 		},
 	}, nil
 }
+
+func (anyAgent) Add(_ context.Context, in wire.NewAgent) (wire.AddedAgent, error) {
+	return wire.AddedAgent{Name: in.Name, Lines: "agents:\n  here: {command: [here]}\n", Check: &wire.AgentCheck{State: wire.CheckLogin}}, nil
+}
+
+func (anyAgent) Check(context.Context, string, string) (wire.AgentCheck, error) {
+	return wire.AgentCheck{
+		State: wire.CheckReady, Title: "Fake", Version: "1", Mode: "auto", AsksNothing: true, LogsOut: true, Answer: "hello", Error: "none", Stderr: "none",
+		Methods: []wire.AuthMethod{{MethodID: "here", Name: "Here", Command: []string{"fake", "login"}}},
+	}, nil
+}
+
+func (anyAgent) LogIn(_ context.Context, _, method string) (wire.AgentLogin, error) {
+	return wire.AgentLogin{MethodID: method, Text: "Code: ", Size: 6}, nil
+}
+
+func (anyAgent) Login(context.Context, string, int) (wire.AgentLogin, error) {
+	return wire.AgentLogin{MethodID: "here", Text: "Code: ", Size: 6, Ended: true, Error: "it ended with exit code 1"}, nil
+}
+
+func (anyAgent) TypeLogin(string, string) error { return nil }
+func (anyAgent) EndLogin(string) error          { return nil }
+
+func (anyAgent) LogOut(context.Context, string) error { return nil }

@@ -56,8 +56,9 @@ func routeNeeds() map[string]need {
 		"POST " + one + "/authenticate": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
 		"GET /api/devices": owner, "POST /api/devices/seen": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
 		"POST /api/pairings":    owner,
-		"GET /api/agents/setup": owner,
-		"GET /api/agents":       owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner, "POST " + one + "/fork": owner,
+		"GET /api/agents/setup": owner, "POST /api/agents": owner, "POST /api/agents/{name}/check": owner, "POST /api/agents/{name}/login": owner,
+		"GET /api/agents/{name}/login": owner, "DELETE /api/agents/{name}/login": owner, "POST /api/agents/{name}/login/input": owner, "POST /api/agents/{name}/logout": owner,
+		"GET /api/agents": owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner, "POST " + one + "/fork": owner,
 		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act, "GET " + one + "/change": act,
 		"GET /api/folders": owner, "POST /api/folders": owner, "GET /api/folder": owner, "POST /api/folder/allow": owner,
 	}

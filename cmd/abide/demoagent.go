@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/abidehub/abide/internal/demoagent"
 )
@@ -76,6 +79,13 @@ func (p *program) demoLogin(verb string, o demoagent.Options) error {
 	act, done := demoagent.LogIn, "logged in"
 	if verb == "logout" {
 		act, done = demoagent.LogOut, "logged out"
+	}
+	if terminal, ok := p.stdin.(*os.File); ok && verb == "login" && term.IsTerminal(int(terminal.Fd())) {
+		fmt.Fprint(p.stdout, "Visit https://example.com/device and enter the code that it shows (any will do).\nCode: ")
+		code, err := bufio.NewReader(terminal).ReadString('\n')
+		if err != nil || strings.TrimSpace(code) == "" {
+			return errors.New("no code was entered")
+		}
 	}
 	if err := act(o); err != nil {
 		return err

@@ -126,7 +126,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
-		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, Agents: agentGate{h.agentSetup()}, App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
+		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, Agents: h.agentGate(), App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
 		return h, err
@@ -134,9 +134,13 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	return h, h.tellAddr()
 }
 
-// agentSetup is the hub's part that sets agents up.
-func (h *hub) agentSetup() *agentsetup.Setup {
-	return &agentsetup.Setup{Loader: h.loader, HubID: h.store.HubID(), RunID: h.store.RunID(), Version: versionText(), Logger: h.logger, Apply: h.reconfigure}
+// agentGate is the hub's part that sets agents up.
+func (h *hub) agentGate() agentGate {
+	setup := &agentsetup.Setup{
+		Loader: h.loader, HubID: h.store.HubID(), RunID: h.store.RunID(), Version: versionText(), Logger: h.logger, Apply: h.reconfigure,
+		Busy: make(chan struct{}, 1),
+	}
+	return agentGate{setup, agentsetup.NewLogins(setup, h.run)}
 }
 
 // tellAddr writes the hub's address to a file. If there is no space, the hub runs

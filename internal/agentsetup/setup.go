@@ -36,6 +36,8 @@ type Setup struct {
 	Logger  *slog.Logger
 	// Apply applies a changed configuration; nil leaves that to a hub.
 	Apply func(config.Config)
+	// Busy has room for one: an agent that is visited. Nil allows any number.
+	Busy chan struct{}
 }
 
 // WithDemo returns the agents of a configuration, and the built-in one as the last. That
@@ -206,6 +208,14 @@ func (s *Setup) Check(ctx context.Context, agent config.Agent, prompt string) (w
 
 // Visit gives a function the configuration for an agent outside of any session.
 func (s *Setup) Visit(ctx context.Context, agent config.Agent, do func(context.Context, acp.Config) error) error {
+	if s.Busy != nil {
+		select {
+		case s.Busy <- struct{}{}:
+			defer func() { <-s.Busy }()
+		default:
+			return fmt.Errorf("%w: another agent is being checked: try again when that is done", state.ErrConflict)
+		}
+	}
 	folder, err := os.MkdirTemp("", "abide-check-")
 	if err != nil {
 		return fmt.Errorf("make a folder for the check: %w", err)
@@ -231,6 +241,9 @@ func (s *Setup) Logout(ctx context.Context, agent config.Agent) error {
 	err := s.Visit(ctx, agent, acp.LogOut)
 	if errors.Is(err, acp.ErrNotOffered) {
 		return fmt.Errorf("%w: %s takes no request to log out: use its own program", state.ErrConflict, agent.Name)
+	}
+	if err != nil && !errors.Is(err, state.ErrConflict) {
+		err = fmt.Errorf("%w: %w", state.ErrInvalid, err)
 	}
 	return err
 }

@@ -1,24 +1,93 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+)
+
+const (
+	agentPath = "/api/agents/{name}"
+	// loginWait is how long a request for a login's output waits for a change.
+	loginWait = 20 * time.Second
+	// mostCheckPrompt bounds the prompt of a check, in bytes.
+	mostCheckPrompt = 4 << 10
 )
 
 // setupRows are the routes of this file.
 func setupRows() section {
 	return section{
 		title: "Setting agents up",
+		about: []string{
+			"Only agents that abide knows are added here; `abide agents add --command` adds others. One check or login is under way at a time (409); a check takes at most three minutes, a login ten. Nothing of a login is kept.",
+		},
 		rows: []route{
 			{
 				"GET", "/api/agents/setup", auth.Credential, auth.Manage, false, agentSetupRoute,
 				doc{summary: "The configured agents, and those that abide knows: where each is installed, else how to install it.", out: wire.AgentSetup{}, status: 200},
 			},
+			{
+				"POST", "/api/agents", auth.Credential, auth.Manage, false, with(agentAddRoute),
+				doc{
+					summary: "Start a known agent once, and write it into the configuration if it works; a running hub applies that. 404 with the install command for one that is not installed, 409 with the lines to add for a configuration that cannot be written.",
+					in:      wire.NewAgent{}, out: wire.AddedAgent{}, status: 200,
+				},
+			},
+			{
+				"POST", agentPath + "/check", auth.Credential, auth.Manage, false, with(agentCheckRoute),
+				doc{summary: "Start a configured agent once, in an empty folder. With a prompt it answers that.", in: wire.CheckAgent{}, out: wire.AgentCheck{}, status: 200},
+			},
+			{
+				"POST", agentPath + "/login", auth.Credential, auth.Manage, false, with(agentLoginRoute),
+				doc{summary: "Log an agent in by one of its methods. A method with a command runs that in a terminal of the hub; no other command is run.", in: wire.Login{}, out: wire.AgentLogin{}, status: 200},
+			},
+			{
+				"GET", agentPath + "/login", auth.Credential, auth.Manage, false, agentLoginOutputRoute,
+				doc{
+					summary: "The end of the login's output. It waits up to 20 s for a change.",
+					query:   []param{{"seen", "the size of the answer before", 0}},
+					out:     wire.AgentLogin{}, status: 200,
+				},
+			},
+			{
+				"POST", agentPath + "/login/input", auth.Credential, auth.Manage, false, with(agentLoginInputRoute),
+				doc{summary: "Give the login a line of input.", in: wire.LoginInput{}, status: 204},
+			},
+			{
+				"DELETE", agentPath + "/login", auth.Credential, auth.Manage, false, setup(agentLoginEndRoute),
+				doc{summary: "End the login.", status: 204},
+			},
+			{
+				"POST", agentPath + "/logout", auth.Credential, auth.Manage, false, setup(agentLogoutRoute),
+				doc{summary: "Ask an agent to log out. 409 if it takes no such request.", status: 204},
+			},
 		},
 	}
 }
+
+// setup is a handler that needs the part that sets agents up, and answers 204.
+func setup(handle func(*API, *call) error) func(*API, *call) error {
+	return func(s *API, c *call) error {
+		if s.agents == nil {
+			return Forbidden()
+		}
+		if err := handle(s, c); err != nil {
+			return err
+		}
+		c.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
+
+func agentName(c *call) string { return mux.Vars(c.r)["name"] }
 
 func agentSetupRoute(s *API, c *call) error {
 	if s.agents == nil {
@@ -29,4 +98,76 @@ func agentSetupRoute(s *API, c *call) error {
 		return err
 	}
 	return c.reply(http.StatusOK, answer)
+}
+
+func agentAddRoute(s *API, c *call, in wire.NewAgent) error {
+	if s.agents == nil {
+		return Forbidden()
+	}
+	answer, err := s.agents.Add(c.r.Context(), in)
+	if err != nil {
+		return err
+	}
+	if answer.Lines != "" {
+		c.note(audit.Record{Verb: audit.AgentAdded, Detail: strings.Join(strings.Fields(answer.Lines), " ")})
+		s.logger.Info("agent added", "agent", answer.Name, "actor", c.grant.Actor())
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func agentCheckRoute(s *API, c *call, in wire.CheckAgent) error {
+	if s.agents == nil {
+		return Forbidden()
+	}
+	if len(in.Prompt) > mostCheckPrompt {
+		return Invalid("the prompt of a check has at most %d bytes", mostCheckPrompt)
+	}
+	answer, err := s.agents.Check(c.r.Context(), agentName(c), in.Prompt)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func agentLoginRoute(s *API, c *call, in wire.Login) error {
+	if s.agents == nil {
+		return Forbidden()
+	}
+	answer, err := s.agents.LogIn(c.r.Context(), agentName(c), in.MethodID)
+	if err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.AgentLogin, Detail: agentName(c) + " by " + in.MethodID})
+	return c.reply(http.StatusOK, answer)
+}
+
+func agentLoginOutputRoute(s *API, c *call) error {
+	if s.agents == nil {
+		return Forbidden()
+	}
+	seen, err := strconv.Atoi(c.r.URL.Query().Get("seen"))
+	if c.r.URL.Query().Get("seen") != "" && (err != nil || seen < 0) {
+		return Invalid("seen is not a size")
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), loginWait)
+	defer cancel()
+	answer, err := s.agents.Login(ctx, agentName(c), seen)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func agentLoginInputRoute(s *API, c *call, in wire.LoginInput) error {
+	return setup(func(s *API, c *call) error { return s.agents.TypeLogin(agentName(c), in.Text) })(s, c)
+}
+
+func agentLoginEndRoute(s *API, c *call) error { return s.agents.EndLogin(agentName(c)) }
+
+func agentLogoutRoute(s *API, c *call) error {
+	if err := s.agents.LogOut(c.r.Context(), agentName(c)); err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.AgentLogout, Detail: agentName(c)})
+	return nil
 }

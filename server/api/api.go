@@ -7,6 +7,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -99,4 +100,20 @@ type Folders interface {
 type AgentSetup interface {
 	// List lists the agents that there are, and those that could be added.
 	List() (wire.AgentSetup, error)
+	// Add starts a known agent once, unless told otherwise, and writes it into the
+	// configuration if it works.
+	Add(ctx context.Context, agent wire.NewAgent) (wire.AddedAgent, error)
+	// Check starts a configured agent once.
+	Check(ctx context.Context, name, prompt string) (wire.AgentCheck, error)
+	// LogIn begins a login by one of the agent's methods. A login by a request to the
+	// agent has ended when it returns.
+	LogIn(ctx context.Context, name, method string) (wire.AgentLogin, error)
+	// Login waits until a login's output differs from that of size seen, or it has ended,
+	// or ctx ends.
+	Login(ctx context.Context, name string, seen int) (wire.AgentLogin, error)
+	// TypeLogin gives a login a line of input, EndLogin ends it.
+	TypeLogin(name, line string) error
+	EndLogin(name string) error
+	// LogOut asks an agent to log out.
+	LogOut(ctx context.Context, name string) error
 }

@@ -45,11 +45,11 @@ type NewAgent struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// AddedAgent is an agent that was added.
+// AddedAgent says whether an agent was added.
 type AddedAgent struct {
 	Name string `json:"name"`
-	// Lines were added to the configuration.
-	Lines string `json:"lines"`
+	// Lines were added to the configuration; absent if the check failed.
+	Lines string `json:"lines,omitempty"`
 	// Check is absent if it was added unchecked.
 	Check *AgentCheck `json:"check,omitempty"`
 }
@@ -87,3 +87,20 @@ const (
 	CheckLogin  = "login"
 	CheckFailed = "failed"
 )
+
+// AgentLogin is a login of an agent, by a command in a terminal of the hub or by a request
+// to the agent.
+type AgentLogin struct {
+	MethodID string `json:"method_id"`
+	// Text is the end of the output, Size the size of all of it in bytes.
+	Text string `json:"text"`
+	Size int    `json:"size"`
+	// Ended means that the login is over; Error is why it failed.
+	Ended bool   `json:"ended,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// LoginInput is a line for a login that runs in a terminal.
+type LoginInput struct {
+	Text string `json:"text"`
+}

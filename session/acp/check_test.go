@@ -47,7 +47,7 @@ func TestACheckEndsWithWhatTheAgentSaid(t *testing.T) {
 }
 
 func TestAnAgentIsLoggedInAndOutWithoutASession(t *testing.T) {
-	cfg := config(t, "login")
+	cfg := config(t, "demo-login")
 	c := acp.Check(bounded(t), cfg, "")
 	require.True(t, c.NeedsLogin, "%v", c.Err)
 	require.True(t, c.LogsOut)

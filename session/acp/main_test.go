@@ -57,12 +57,12 @@ func (w withoutResume) Write(p []byte) (int, error) {
 
 // play runs the test binary with the role.
 func play(role string) int {
-	if role == "demo" || role == "login" {
+	if role == "demo" || role == "demo-login" {
 		in, out := wired()
 		if os.Getenv("ACP_TEST_NO_RESUME") != "" {
 			out = withoutResume{out}
 		}
-		if err := demoagent.Run(context.Background(), in, out, demoagent.Options{StateDir: os.Getenv("ACP_TEST_STATE"), Login: role == "login"}); err != nil {
+		if err := demoagent.Run(context.Background(), in, out, demoagent.Options{StateDir: os.Getenv("ACP_TEST_STATE"), Login: role == "demo-login"}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -10,7 +10,10 @@ import (
 
 // ownSession gives the child its own session, and lets it die with this process.
 func ownSession(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 }
 
 // becomeSubreaper makes orphans of the agents children of this process, so that

@@ -9,7 +9,12 @@ import (
 
 // ownSession gives the child its own session. On these systems a child does not die
 // with this process: it must end when its stdin closes.
-func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+func ownSession(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
+}
 
 func becomeSubreaper() error { return nil }
 

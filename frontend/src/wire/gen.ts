@@ -962,6 +962,46 @@ export interface AgentSetup {
   file: string
 }
 
+export interface NewAgent {
+  name: string
+  unchecked?: boolean
+}
+
+export interface AgentCheck {
+  state: string
+  title?: string
+  version?: string
+  mode?: string
+  asks_nothing?: boolean
+  methods?: AuthMethod[]
+  logs_out?: boolean
+  answer?: string
+  error?: string
+  stderr?: string
+}
+
+export interface AddedAgent {
+  name: string
+  lines?: string
+  check?: AgentCheck
+}
+
+export interface CheckAgent {
+  prompt?: string
+}
+
+export interface AgentLogin {
+  method_id: string
+  text: string
+  size: number
+  ended?: boolean
+  error?: string
+}
+
+export interface LoginInput {
+  text: string
+}
+
 export interface Login {
   method_id: string
 }
