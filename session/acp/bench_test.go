@@ -21,6 +21,14 @@ func BenchmarkTap(b *testing.B) {
 	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk",` +
 		`"messageId":"msg_01","content":{"type":"text","text":"` + strings.Repeat("All work and no play. ", 8) + `\n"}}}}` + "\n"
 	b.Run("chunks", func(b *testing.B) { readAgain(b, []byte(chunk)) })
+	var called strings.Builder
+	for n := range 64 {
+		fmt.Fprintf(&called, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call",`+
+			`"toolCallId":"call_%d","title":"Read internal/part%d/file.go","status":"in_progress"}}}`+"\n", n, n%17)
+		fmt.Fprintf(&called, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update",`+
+			`"toolCallId":"call_%d","title":"Read internal/part%d/file.go (%d lines)","status":"completed"}}}`+"\n", n, n%17, n*7)
+	}
+	b.Run("calls", func(b *testing.B) { readAgain(b, []byte(called.String())) })
 	var real bytes.Buffer
 	files, err := filepath.Glob(filepath.Join(traceDir, "*.jsonl"))
 	require.NoError(b, err)

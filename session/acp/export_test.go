@@ -83,7 +83,7 @@ func Members(before, text []byte, names ...string) (map[string]json.RawMessage, 
 		f = f.inside(name)
 	}
 	values := map[string]json.RawMessage{}
-	for at := f.first; at != 0; at = f.in.members[at].next {
+	for at := f.first; at != 0; at = int(f.in.members[at].next) {
 		if m := &f.in.members[at]; !m.taken {
 			values[string(m.name)] = m.value
 		}

@@ -30,7 +30,7 @@ func (f *fields) complete() bool { return !f.lossy && f.empty() }
 
 // empty reports whether no member is left.
 func (f *fields) empty() bool {
-	for at := f.first; at != 0; at = f.in.members[at].next {
+	for at := f.first; at != 0; at = int(f.in.members[at].next) {
 		if !f.in.members[at].taken {
 			return false
 		}
@@ -210,7 +210,7 @@ func (f *fields) take(key string) {
 
 // takeNulls takes the members that are null.
 func (f *fields) takeNulls() {
-	for at := f.first; at != 0; at = f.in.members[at].next {
+	for at := f.first; at != 0; at = int(f.in.members[at].next) {
 		if m := &f.in.members[at]; !m.taken && m.value[0] == 'n' {
 			m.taken = true
 		}
@@ -226,7 +226,7 @@ func (f *fields) objects(key string, read func(*fields)) bool {
 	}
 	m.taken = true
 	n := 0
-	for at := f.in.elements(m.value); at != 0; at = f.in.members[at].next {
+	for at := f.in.elements(m.value); at != 0; at = int(f.in.members[at].next) {
 		if n++; n > listEntries {
 			f.lossy = true
 			break

@@ -28,15 +28,16 @@ type objects struct {
 	words []string
 }
 
-// member is one member of an object, or one element of an array.
+// member is one member of an object, or one element of an array. An agent's line is
+// shorter than 2 GiB.
 type member struct {
 	name  []byte // unquoted; nil of an element
 	value []byte
-	at    int // where the value begins in the parsed text
-	size  int // of the value
+	at    int32 // where the value begins in the parsed text
+	size  int32 // of the value
+	next  int32 // next member of the same object; 0 if none
+	inner int32 // first member of the value, if that was parsed; 0 if none
 	taken bool
-	next  int // next member of the same object; 0 if none
-	inner int // first member of the value, if that was parsed; 0 if none
 	apart bool
 }
 
@@ -107,19 +108,22 @@ func (o *objects) object() (first int, err error) {
 	last := 0
 	empty, err := o.enter('}')
 	for more := !empty; more && err == nil; more, err = o.next('}') {
-		m, err := o.member()
+		quoted, err := o.name()
 		if err != nil {
 			return 0, err
 		}
-		if at := known.find(first, m.name); at != 0 { // the last member of a name counts
-			o.members[at].taken = true
+		name := o.unquote(quoted)
+		at, err := o.read(name, nested(name))
+		if err != nil {
+			return 0, err
 		}
-		o.members = append(o.members, m)
-		at := len(o.members) - 1
+		if same := known.find(first, name); same != 0 { // the last member of a name counts
+			o.members[same].taken = true
+		}
 		if first == 0 {
 			first = at
 		} else {
-			o.members[last].next = at
+			o.members[last].next = int32(at)
 		}
 		known.add(first, at)
 		last = at
@@ -127,26 +131,20 @@ func (o *objects) object() (first int, err error) {
 	return first, err
 }
 
-func (o *objects) member() (m member, err error) {
-	quoted, err := o.name()
-	if err != nil {
-		return m, err
-	}
-	m.name = o.unquote(quoted)
-	return m, o.read(&m, nested(m.name))
-}
-
-// read reads the value of a member. An object is parsed if into is set.
-func (o *objects) read(m *member, into bool) (err error) {
-	from := o.at
-	if into && o.at < len(o.src) && o.src[o.at] == '{' {
-		m.inner, err = o.object()
-		m.apart = true
+// read reads a value and adds it as a member behind its own members. An object is
+// parsed if into is set.
+func (o *objects) read(name []byte, into bool) (at int, err error) {
+	from, inner := o.at, 0
+	apart := into && o.at < len(o.src) && o.src[o.at] == '{'
+	if apart {
+		inner, err = o.object()
 	} else {
 		err = o.value()
 	}
-	m.value, m.at, m.size = o.src[from:o.at:o.at], from, o.at-from
-	return err
+	o.members = append(o.members, member{
+		name: name, value: o.src[from:o.at:o.at], at: int32(from), size: int32(o.at - from), inner: int32(inner), apart: apart,
+	})
+	return len(o.members) - 1, err
 }
 
 func (o *objects) unquote(quoted []byte) []byte {
@@ -164,16 +162,16 @@ func (o *objects) elements(array []byte) (first int) {
 	last := 0
 	empty, err := o.enter(']')
 	for more := !empty; more && err == nil; more, err = o.next(']') {
-		var m member
-		if o.read(&m, true) != nil {
+		at, err := o.read(nil, true)
+		if err != nil {
 			return first
 		}
-		o.members = append(o.members, m)
-		if at := len(o.members) - 1; first == 0 {
-			first, last = at, at
+		if first == 0 {
+			first = at
 		} else {
-			o.members[last].next, last = at, at
+			o.members[last].next = int32(at)
 		}
+		last = at
 	}
 	return first
 }
@@ -181,7 +179,7 @@ func (o *objects) elements(array []byte) (first int) {
 // apart returns the fields of a value that is an object.
 func (o *objects) apart(m *member) *fields {
 	if m.apart {
-		return o.made(m.inner)
+		return o.made(int(m.inner))
 	}
 	f, _ := o.parse(m.value) // it was validated with the line
 	return f
@@ -212,7 +210,7 @@ func (n *names) add(first, at int) {
 		return
 	case n.index == nil:
 		n.index = map[string]int{}
-		for m := first; m != 0; m = n.in.members[m].next {
+		for m := first; m != 0; m = int(n.in.members[m].next) {
 			n.index[string(n.in.members[m].name)] = m
 		}
 	default:
@@ -223,7 +221,7 @@ func (n *names) add(first, at int) {
 // find returns the member of that name that is not taken, of the object that
 // begins with first; 0 is none.
 func (o *objects) find(first int, name string) int {
-	for at := first; at != 0; at = o.members[at].next {
+	for at := first; at != 0; at = int(o.members[at].next) {
 		if m := &o.members[at]; !m.taken && string(m.name) == name {
 			return at
 		}

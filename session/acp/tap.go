@@ -51,7 +51,7 @@ var errMethod = errors.New("method is not a string")
 // messageOf reads the members of a message. As in encoding/json, names are compared
 // without regard to case, and the last member of a name counts.
 func messageOf(f *fields) (m message, params *member, err error) {
-	for at := f.first; at != 0; at = f.in.members[at].next {
+	for at := f.first; at != 0; at = int(f.in.members[at].next) {
 		switch said := &f.in.members[at]; memberOf(said.name) {
 		case "method":
 			if said.value[0] == '"' {

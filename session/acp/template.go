@@ -30,7 +30,7 @@ func (t *template) learn(line []byte, members []member, first int) {
 	}
 	for i := len(members) - 1; i > 0; i-- {
 		if m := &members[i]; m.value[0] == '"' && (string(m.name) == "text" || string(m.name) == "data") {
-			t.from, t.to = m.at+1, m.at+len(m.value)-1
+			t.from, t.to = int(m.at)+1, int(m.at+m.size)-1
 			break
 		}
 	}
@@ -60,14 +60,14 @@ func (t *template) fill(line []byte, members []member) ([]member, bool) {
 	}
 	longer := t.from + n - t.to
 	for _, m := range t.members {
-		end := m.at + m.size
-		if m.at >= t.to {
-			m.at += longer
+		at, end := int(m.at), int(m.at+m.size)
+		if at >= t.to {
+			at += longer
 		}
 		if end > t.to {
 			end += longer
 		}
-		m.value = line[m.at:end:end]
+		m.at, m.value = int32(at), line[at:end:end]
 		members = append(members, m)
 	}
 	return members, true
