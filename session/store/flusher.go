@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +21,9 @@ const (
 )
 
 // flusher does one log's background work: it flushes soon after a poke, retries
-// after a failure, and sleeps while the log is idle. Each log has its own, so a
-// slow device of one log delays no other.
+// after a failure, and rests once when the log has been idle. Each log has its own,
+// so a slow device of one log delays no other. Its goroutine ends when nothing is
+// left to do, so an idle log has none.
 type flusher struct {
 	// Set at construction.
 	idleAfter time.Duration
@@ -29,64 +31,85 @@ type flusher struct {
 	rest      func()
 	failed    func(err error, again time.Duration) // again is zero if there is no retry
 
-	dirty  atomic.Bool // there is work
-	wake   bell.Slot
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the flusher has ended
+	dirty atomic.Bool // there is work
+
+	mu      sync.Mutex
+	started bool        // and not stopped
+	idle    *time.Timer // to the rest
+	cancel  context.CancelFunc
+	wake    bell.Slot
+	running bool
+	done    sync.WaitGroup
+
+	last time.Time // of a flush; belongs to the goroutine
 }
 
-// poke wakes the flusher. It costs one atomic load while the flusher is awake.
+// poke wakes the flusher. It costs one atomic load while there is work.
 func (k *flusher) poke() {
 	if k.dirty.Load() || k.dirty.Swap(true) {
 		return
 	}
-	k.wake.Ring()
+	k.begin(false)
 }
 
-// start runs the flusher until stop.
+// start lets the flusher work until stop.
 func (k *flusher) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	k.cancel = cancel
-	go func() {
-		defer close(k.done)
-		k.run(ctx)
-	}()
+	k.mu.Lock()
+	k.started = true
+	k.idle = time.AfterFunc(k.idleAfter, func() { k.begin(true) })
+	k.mu.Unlock()
+	if k.dirty.Load() {
+		k.begin(false)
+	}
 }
 
 // stop ends the flusher and waits for it.
 func (k *flusher) stop() {
-	k.cancel()
-	<-k.done
+	k.mu.Lock()
+	k.started = false
+	if k.running {
+		k.cancel()
+	}
+	k.mu.Unlock()
+	k.done.Wait()
+	k.idle.Stop()
 }
 
-func (k *flusher) run(ctx context.Context) {
-	var (
-		last  time.Time
-		retry time.Duration
-		timer = time.NewTimer(k.idleAfter)
-	)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			if retry == 0 && !k.dirty.Load() {
-				k.rest()
-				continue
-			}
-		case <-k.wake.C():
-		}
-		if !pause(ctx, flushEvery-time.Since(last)) {
+// begin starts the goroutine, or wakes it.
+func (k *flusher) begin(idle bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case !k.started:
+	case k.running:
+		k.wake.Ring()
+	default:
+		k.running, k.wake = true, bell.NewSlot()
+		ctx, cancel := context.WithCancel(context.Background())
+		k.cancel = cancel
+		k.done.Go(func() {
+			defer cancel()
+			k.run(ctx, idle)
+		})
+	}
+}
+
+// run works until nothing is left to do.
+func (k *flusher) run(ctx context.Context, idle bool) {
+	if idle && !k.dirty.Load() {
+		k.rest()
+	}
+	for retry := time.Duration(0); retry > 0 || !k.ended(); {
+		if retry > 0 && !k.pauseOrWake(ctx, retry) || !pause(ctx, flushEvery-time.Since(k.last)) {
 			return
 		}
 		k.dirty.Store(false)
 		err := k.flush(ctx)
-		last = time.Now()
+		k.last = time.Now()
 		switch {
 		case err == nil:
 			retry = 0
-			timer.Reset(k.idleAfter)
+			k.idle.Reset(k.idleAfter)
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, journal.ErrFrozen):
@@ -94,10 +117,31 @@ func (k *flusher) run(ctx context.Context) {
 			k.failed(err, 0)
 		default:
 			retry = min(max(2*retry, retryFirst), retryLast)
-			timer.Reset(retry)
 			k.failed(err, retry)
 		}
 	}
+}
+
+// ended reports that there is no work. The next poke then starts the goroutine
+// again.
+func (k *flusher) ended() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running = k.started && k.dirty.Load()
+	return !k.running
+}
+
+// pauseOrWake waits, at most until a poke, and reports false if ctx ended first.
+func (k *flusher) pauseOrWake(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-k.wake.C():
+	}
+	return true
 }
 
 // pause waits, and reports false if ctx ended first.

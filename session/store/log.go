@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
@@ -58,8 +57,6 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	l.retention.writer = &l.writer
 	l.upkeep = upkeep{writer: &l.writer, repairer: &l.repairer, retention: &l.retention}
 	k.idleAfter, k.flush, k.rest, k.failed = opts.IdleAfter, l.upkeep.flush, l.upkeep.rest, l.upkeep.unflushed
-	k.wake = bell.NewSlot()
-	k.done = make(chan struct{})
 	return l
 }
 

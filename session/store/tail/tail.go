@@ -11,7 +11,7 @@ import (
 const (
 	// smallChunk is the size of the first chunk after a pause, so that an idle
 	// session takes little memory.
-	smallChunk = 4 << 10
+	smallChunk = 1 << 10
 	// fullChunk is the maximum size of a chunk. One batch of the live path is at
 	// most one chunk.
 	fullChunk = 64 << 10
