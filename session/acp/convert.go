@@ -36,10 +36,14 @@ func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bo
 		e.record(c.thought(f, whole))
 	case "tool_call":
 		c.messages.interrupt()
-		c.tool(e, f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCall{ToolCallFields: t} })
+		if t, said := tool(e, f, whole); said {
+			e.record(event.ToolCall{ToolCallFields: t})
+		}
 	case "tool_call_update":
 		c.messages.interrupt()
-		c.tool(e, f, whole, func(t event.ToolCallFields) event.Payload { return event.ToolCallUpdate{ToolCallFields: t} })
+		if t, said := tool(e, f, whole); said {
+			e.record(event.ToolCallUpdate{ToolCallFields: t})
+		}
 	case "plan":
 		e.record(plan(f, whole))
 	case "available_commands_update":
@@ -125,16 +129,17 @@ func toolFields(f *fields) event.ToolCallFields {
 }
 
 // tool converts a tool call or its update. If the agent runs a terminal itself, the
-// output is in _meta and becomes separate events.
-func (c *converter) tool(e *effect, f *fields, whole json.RawMessage, as func(event.ToolCallFields) event.Payload) {
-	t := toolFields(f)
+// output is in _meta and becomes separate events. said is false if nothing else was
+// said.
+func tool(e *effect, f *fields, whole json.RawMessage) (t event.ToolCallFields, said bool) {
+	t = toolFields(f)
 	output := foreignTerminal(f, t.ToolCallID)
 	e.record(output...)
 	if onlyID(t) && f.complete() && len(output) > 0 {
-		return
+		return t, false
 	}
 	t.Raw = rest(f, whole)
-	e.record(as(t))
+	return t, true
 }
 
 func onlyID(t event.ToolCallFields) bool {
