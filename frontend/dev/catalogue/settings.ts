@@ -1,5 +1,5 @@
 // The settings: preferences of this device, paired devices, channels, and the hub.
-import type { Channel, Delivery, Device } from '../../src/wire/gen'
+import type { Channel, Delivery, Device, ResumeCounts } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'
 import type { State } from './state'
@@ -75,6 +75,16 @@ const channels: Channel[] = [
   },
 ]
 
+const interruptions: ResumeCounts = {
+  interrupted: { streaming_llm: 9, executing_tools: 3 },
+  resumed: { streaming_llm: { server: 6, local: 2 }, executing_tools: { server: 1 } },
+  dismissed: 2,
+  superseded: 1,
+  succeeded: 7,
+  failed: 1,
+  median_ms: 252_000,
+}
+
 const screen = (name: string, over: Partial<State> = {}): State => ({
   name: `settings${name}`,
   path: '/settings',
@@ -104,6 +114,20 @@ export const settings: State[] = [
         ({ [path === '/api/channels' ? 'channels' : '']: channels }) as T,
     }),
     does: [{ press: '[data-channel=desk] summary' }],
+  }),
+  screen(', numbers of the hub', {
+    hub: () => ({
+      devices: async () => [],
+      ask: async <T>(_: string, path: string) =>
+        (path === '/api/health' ? { interruptions } : { channels: [] }) as T,
+    }),
+  }),
+  screen(', no numbers of the hub', {
+    hub: () => ({
+      devices: async () => [],
+      ask: async <T>(_: string, path: string) =>
+        path === '/api/health' ? failed() : ({ channels: [] } as T),
+    }),
   }),
   adding(', a device is added', async () => pairing(false)),
   adding(', a device is added by a loopback address', async () => pairing(true)),
