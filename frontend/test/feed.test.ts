@@ -49,6 +49,23 @@ describe('the feed', () => {
     })
   })
 
+  it('continues the last text of a content by what was added, whichever page is folded first', () => {
+    const says = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
+    const events = new Script()
+      .add('tool_call', { tool_call_id: 't', title: 'make', content: says('old') })
+      .add('tool_call_update', { tool_call_id: 't', content_added: 'er' })
+      .add('tool_call_update', { tool_call_id: 't', content: says('one ') })
+      .add('tool_call_update', { tool_call_id: 't', content_added: 'two ' })
+      .add('tool_call_update', { tool_call_id: 't', status: 'in_progress', content_added: 'three' }).events
+    for (let cut = 0; cut <= events.length; cut++) {
+      const later = after(emptyFeed(cut), events.slice(cut))
+      const both = before(after(emptyFeed(0), events.slice(0, cut)), later)
+      expect(toolView(find(both, 'tool', 'tool:0:t')!).output).toBe('one two three')
+    }
+    const late = after(emptyFeed(3), events.slice(3))
+    expect(toolView(find(late, 'tool', 'tool:0:t')!).output).toBe('two three')
+  })
+
   it('keeps the diff that a call proposed if the agent later only reports its completion', () => {
     const diff = { type: 'diff', path: '/w/oc.txt', oldText: '', newText: 'one\ntwo' }
     const says = (text: string) => [{ type: 'content', content: { type: 'text', text } }]

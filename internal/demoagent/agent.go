@@ -70,7 +70,7 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResp
 	if a.order.isCancelled(s.id, s.turns) {
 		cancel()
 	}
-	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn}
+	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn, contents: map[string][]any{}}
 	t.remember(sdk.UpdateUserMessageText(t.text))
 	if strings.HasPrefix(t.text, restorePrefix) {
 		used := t.readRecord()

@@ -25,6 +25,7 @@ func script() []command {
 		{"ask", "Ask for permission", "", (*turn).askOnce},
 		{"slow", "Answer for n seconds", "seconds", (*turn).slow},
 		{"burst", "Send n updates at once, and ask meanwhile", "updates [ask]", (*turn).burst},
+		{"grow", "Send all output so far, n times", "updates", (*turn).grow},
 		{"big", "Send one message of n MiB", "MiB", (*turn).big},
 		{"ask2", "Ask for two permissions at once, and take one back", "", (*turn).askTwice},
 		{"form", "Ask for values in a form", "", (*turn).form},
@@ -212,6 +213,26 @@ func (t *turn) flood(n int) error {
 	t.said += all.Len()
 	t.remember(sdk.UpdateAgentMessageText(all.String()))
 	return t.ctx.Err()
+}
+
+// grow repeats all output of a command with each update, as some agents do.
+func (t *turn) grow(argument string) error {
+	n := number(argument, 100, 10_000)
+	id := t.nextTool()
+	if err := t.update(sdk.StartToolCall(id, "make", sdk.WithStartKind(sdk.ToolKindExecute), sdk.WithStartStatus(sdk.ToolCallStatusInProgress))); err != nil {
+		return err
+	}
+	var output strings.Builder
+	show := func() []sdk.ToolCallContent {
+		return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(output.String()))}
+	}
+	for i := range n {
+		fmt.Fprintf(&output, "step %5d of %5d compiles and links\n", i+1, n)
+		if err := t.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress), sdk.WithUpdateContent(show()))); err != nil {
+			return err
+		}
+	}
+	return t.status(id, sdk.ToolCallStatusCompleted, sdk.WithUpdateContent(show()))
 }
 
 func (t *turn) big(argument string) error {

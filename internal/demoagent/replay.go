@@ -147,7 +147,43 @@ func (t *turn) toolAgain(kind string, data json.RawMessage) error {
 			update[to] = value
 		}
 	}
+	content, err := t.contentAgain(string(fields["tool_call_id"]), fields["content"], fields["content_added"])
+	if err != nil {
+		return err
+	}
+	if content != nil {
+		update["content"] = content
+	}
 	return t.raw(update)
+}
+
+// contentAgain returns the whole content of a call, of which a recording may have only
+// what was added.
+func (t *turn) contentAgain(call string, content, added json.RawMessage) ([]any, error) {
+	if content != nil {
+		var whole []any
+		if json.Unmarshal(content, &whole) == nil {
+			t.contents[call] = whole
+		}
+	}
+	if added == nil {
+		return nil, nil
+	}
+	var text string
+	if err := json.Unmarshal(added, &text); err != nil {
+		return nil, err
+	}
+	whole := t.contents[call]
+	if n := len(whole) - 1; n >= 0 {
+		entry, _ := whole[n].(map[string]any)
+		block, _ := entry["content"].(map[string]any)
+		if said, ok := block["text"].(string); ok {
+			block["text"] = said + text
+			return whole, nil
+		}
+	}
+	t.contents[call] = append(whole, map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": text}})
+	return t.contents[call], nil
 }
 
 // askAgain repeats a recorded request, and waits for any answer.

@@ -18,6 +18,8 @@ type turn struct {
 	text    string
 	stop    sdk.StopReason
 	said    int // bytes
+	// contents are those of the calls that a recording has told, by their ids.
+	contents map[string][]any
 }
 
 // pause waits as long as it would take at the natural pace.

@@ -214,7 +214,7 @@ func (f *Feed) tellTool(t *event.ToolCallFields) error {
 	if err := f.line(text); err != nil || f.level < Full {
 		return err
 	}
-	if detail := toolDetail(t.Content); detail != "" {
+	if detail := toolDetail(t.Whole()); detail != "" {
 		return f.line(strings.TrimRight(detail, "\n") + "\n")
 	}
 	return nil

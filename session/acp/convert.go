@@ -15,7 +15,15 @@ const methodUpdate = "session/update"
 // belongs to the reader.
 type converter struct {
 	messages messageIDs
+	contents contents
+	cuts     cuts
 	modes    []event.ModeOption
+}
+
+// settled forgets the turn that ended.
+func (c *converter) settled() {
+	c.messages.interrupt()
+	c.contents, c.cuts = nil, nil
 }
 
 // update converts the update object of a session/update; nil means that it is no
@@ -36,12 +44,14 @@ func (c *converter) update(e *effect, f *fields, whole json.RawMessage, exact bo
 		e.record(c.thought(f, whole))
 	case "tool_call":
 		c.messages.interrupt()
-		if t, said := tool(e, f, whole); said {
+		if t, said := c.tool(e, f, whole); said {
+			c.contents.know(f, t)
 			e.record(event.ToolCall{ToolCallFields: t})
 		}
 	case "tool_call_update":
 		c.messages.interrupt()
-		if t, said := tool(e, f, whole); said {
+		if t, said := c.tool(e, f, whole); said {
+			c.contents.grow(f, &t, exact)
 			e.record(event.ToolCallUpdate{ToolCallFields: t})
 		}
 	case "plan":
@@ -75,29 +85,31 @@ func rest(f *fields, whole json.RawMessage) json.RawMessage {
 
 func (c *converter) message(f *fields, whole json.RawMessage) event.Payload {
 	var p event.AgentMessage
-	chunk(f, &p.MessageID, &p.Text, &p.Content)
+	f.opt("messageId", &p.MessageID)
 	p.MessageID = c.messages.id(chunkMessage, p.MessageID)
+	c.chunk(f, chunks{chunkMessage, p.MessageID}, &p.Text, &p.Content)
 	p.Raw = rest(f, whole)
 	return p
 }
 
 func (c *converter) thought(f *fields, whole json.RawMessage) event.Payload {
 	var p event.AgentThought
-	chunk(f, &p.MessageID, &p.Text, &p.Content)
+	f.opt("messageId", &p.MessageID)
 	p.MessageID = c.messages.id(chunkThought, p.MessageID)
+	c.chunk(f, chunks{chunkThought, p.MessageID}, &p.Text, &p.Content)
 	p.Raw = rest(f, whole)
 	return p
 }
 
-func chunk(f *fields, id *string, text *event.Text, content *json.RawMessage) {
-	f.opt("messageId", id)
+// chunk takes the content of a chunk of the text that key identifies.
+func (c *converter) chunk(f *fields, key chunks, text *event.Text, content *json.RawMessage) {
 	block := f.inside("content")
 	if block == nil {
 		f.raw("content", content)
 		return
 	}
 	var kind, said string
-	if block.name("type", &kind) && kind == "text" && block.text("text", &said) {
+	if block.name("type", &kind) && kind == "text" && c.cuts.text(block, "text", key, &said) {
 		*text = event.Text(said)
 		f.take("content")
 		f.lossy = f.lossy || !block.complete()
@@ -131,9 +143,9 @@ func toolFields(f *fields) event.ToolCallFields {
 // tool converts a tool call or its update. If the agent runs a terminal itself, the
 // output is in _meta and becomes separate events. said is false if nothing else was
 // said.
-func tool(e *effect, f *fields, whole json.RawMessage) (t event.ToolCallFields, said bool) {
+func (c *converter) tool(e *effect, f *fields, whole json.RawMessage) (t event.ToolCallFields, said bool) {
 	t = toolFields(f)
-	output := foreignTerminal(f, t.ToolCallID)
+	output := c.foreignTerminal(f, t.ToolCallID)
 	e.record(output...)
 	if onlyID(t) && f.complete() && len(output) > 0 {
 		return t, false
@@ -148,7 +160,7 @@ func onlyID(t event.ToolCallFields) bool {
 }
 
 // foreignTerminal converts _meta.terminal_output and terminal_exit.
-func foreignTerminal(f *fields, tool string) []event.Payload {
+func (c *converter) foreignTerminal(f *fields, tool string) []event.Payload {
 	meta := f.inside("_meta")
 	if meta == nil {
 		return nil
@@ -157,7 +169,7 @@ func foreignTerminal(f *fields, tool string) []event.Payload {
 	if o := meta.inside("terminal_output"); o != nil {
 		p := event.TerminalOutput{ToolCallID: tool}
 		var data string
-		if o.identifier("terminal_id", &p.TerminalID) && o.text("data", &data) {
+		if o.identifier("terminal_id", &p.TerminalID) && c.cuts.text(o, "data", chunks{chunkTerminal, p.TerminalID}, &data) {
 			p.Data = event.Text(data)
 			out = append(out, p)
 			if o.complete() {

@@ -2,13 +2,14 @@ package acp
 
 import "fmt"
 
-// chunkKind tells messages and thoughts apart.
+// chunkKind tells messages, thoughts and the output of terminals apart.
 type chunkKind int
 
 const (
 	chunkNone chunkKind = iota
 	chunkMessage
 	chunkThought
+	chunkTerminal
 )
 
 // messageIDs assigns ids to chunks without one: consecutive chunks of one kind form

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -238,12 +237,9 @@ func (o *Onlooker) End() []event.Payload {
 
 // apart parses a line; ok is false for a line that is no message.
 func (o *Onlooker) apart(line []byte) (m message, params *fields, ok bool) {
-	if !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	}
 	if text := bytes.TrimSpace(line); len(text) == 0 || text[0] != '{' {
 		return m, nil, false
 	}
-	m, params, err := o.tap.message(line)
+	m, params, err := o.tap.message(bytesAsEscapes(line))
 	return m, params, err == nil && (m.Method != "" || m.ID != nil)
 }

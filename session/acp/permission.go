@@ -10,7 +10,7 @@ import (
 // permission converts a session/request_permission. Some agents announce their tool
 // call only here, so its fields come first as an update of the call. Others refer
 // to an announced call without more data: the session knows its title.
-func permission(r *request) []event.Payload {
+func (c *converter) permission(r *request) []event.Payload {
 	p := event.PermissionRequest{PermissionID: r.question.id, Options: []event.PermissionOption{}}
 	f, err := objectFields(r.params)
 	if err != nil {
@@ -37,6 +37,7 @@ func permission(r *request) []event.Payload {
 			t.Raw = rest(call, p.ToolCall)
 			p.ToolCallID, p.Title = t.ToolCallID, t.Title
 			if t.ToolCallID != "" {
+				c.contents.know(call, t)
 				payloads = append(payloads, event.ToolCallUpdate{ToolCallFields: t})
 			}
 		}

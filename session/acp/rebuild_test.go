@@ -112,3 +112,32 @@ func toolLine(kind string, t event.ToolCallFields) []json.RawMessage {
 	o.set("rawOutput", t.RawOutput, t.RawOutput != nil)
 	return lines(t.Raw, o)
 }
+
+// resent has what is known of each tool call.
+type resent map[string]*event.ToolCallFields
+
+// lines restores an update whose content, and status, repeat the former ones.
+func (r resent) lines(p event.Payload) []json.RawMessage {
+	var said event.ToolCallFields
+	switch p := p.(type) {
+	case event.ToolCall:
+		said = p.ToolCallFields
+	case event.ToolCallUpdate:
+		said = p.ToolCallFields
+	default:
+		return nil
+	}
+	known := r[said.ToolCallID]
+	if known == nil {
+		known = &event.ToolCallFields{}
+		r[said.ToolCallID] = known
+	}
+	known.Upsert(said)
+	if said.Content != nil {
+		return nil
+	}
+	said.Content, said.ContentAdded, said.Raw = known.Whole(), "", nil
+	again := said
+	again.Status = known.Status
+	return append(toolLine("tool_call_update", said), toolLine("tool_call_update", again)...)
+}

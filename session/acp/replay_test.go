@@ -268,8 +268,9 @@ func TestEveryLineOfTheRecordedTracesIsKeptInOrder(t *testing.T) {
 			// wire: each line is searched after the previous one.
 			var kept []string
 			payloads := r.payloads()
+			calls := resent{}
 			for i, p := range payloads {
-				for _, line := range rebuild(p) {
+				for _, line := range append(rebuild(p), calls.lines(p)...) {
 					kept = append(kept, renamed(canonical(t, withExit(line, payloads[:i])), r.names))
 				}
 			}

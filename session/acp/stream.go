@@ -118,7 +118,7 @@ func (s *stream) request(r *request, e *effect) {
 		s.say(e, elicitation(r))
 	case r.question != nil:
 		s.convert.messages.interrupt()
-		s.say(e, permission(r)...)
+		s.say(e, s.convert.permission(r)...)
 	case !s.cfg.serves(r.method):
 		s.say(e, event.Note{Method: r.method, Raw: r.params}.Heard(event.FromAgent))
 	}
@@ -130,7 +130,7 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 	case c.method == methodInitialize && got.err == nil:
 		s.hello = got.result
 	case c.method == methodPrompt:
-		s.convert.messages.interrupt()
+		s.convert.settled()
 		s.settled(c.about)
 		s.say(e, turnEnd(c.about, got, m.Error))
 	case beginsSession(c.method) && got.err == nil:

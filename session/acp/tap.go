@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -150,15 +149,11 @@ func (t *tap) line(line []byte, e *effect) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	if !utf8.Valid(line) {
-		// An invalid byte must not cost the line: its character is lost either way.
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
-	}
 	if line[0] != '{' && bytes.TrimSpace(line)[0] != '{' {
 		t.skip(line, "not a JSON object", e)
 		return
 	}
-	m, params, err := t.message(line)
+	m, params, err := t.message(bytesAsEscapes(line))
 	switch {
 	case err != nil:
 		t.skip(line, "not valid JSON", e)

@@ -53,7 +53,7 @@ func sizeHint(p Payload) int {
 }
 
 func (f *ToolCallFields) bytes() int {
-	return len(f.ToolCallID) + len(f.Title) + len(f.Kind) + len(f.Status) + len(f.Content) + 64*len(f.Locations) +
+	return len(f.ToolCallID) + len(f.Title) + len(f.Kind) + len(f.Status) + len(f.Content) + len(f.ContentAdded) + len(f.ContentAdded)/16 + 64*len(f.Locations) +
 		len(f.RawInput) + len(f.RawOutput) + len(f.Raw)
 }
 
@@ -77,6 +77,7 @@ func (w *objectWriter) toolCall(f *ToolCallFields) {
 	w.optional(`,"kind":`, string(f.Kind))
 	w.optional(`,"status":`, string(f.Status))
 	w.raw(`,"content":`, f.Content)
+	w.optional(`,"content_added":`, string(f.ContentAdded))
 	if len(f.Locations) > 0 {
 		w.locations(f.Locations)
 	}

@@ -17,9 +17,10 @@ func examples() []event.Payload {
 	fields := func(status event.ToolStatus) event.ToolCallFields {
 		return event.ToolCallFields{
 			ToolCallID: "call_1", Title: "Edit greet.go", Kind: "edit", Status: status,
-			Content:   json.RawMessage(`[{"type":"diff","path":"/src/greet.go","oldText":"hi","newText":"hello"}]`),
-			Locations: []event.Location{{Path: "/src/greet.go", Line: ptr(3)}},
-			RawInput:  json.RawMessage(`{"path":"greet.go"}`), RawOutput: json.RawMessage(`{"ok":true}`),
+			Content:      json.RawMessage(`[{"type":"diff","path":"/src/greet.go","oldText":"hi","newText":"hello"}]`),
+			ContentAdded: "ok",
+			Locations:    []event.Location{{Path: "/src/greet.go", Line: ptr(3)}},
+			RawInput:     json.RawMessage(`{"path":"greet.go"}`), RawOutput: json.RawMessage(`{"ok":true}`),
 			Synthetic: true, Raw: json.RawMessage(`{"_meta":{"a":1}}`),
 		}
 	}

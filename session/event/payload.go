@@ -237,10 +237,13 @@ type ToolCallFields struct {
 	Status     ToolStatus `json:"status,omitempty"`
 	// Content is the agent's array of ACP tool call content: content, diff and
 	// terminal entries.
-	Content   json.RawMessage `json:"content,omitempty"`
-	Locations []Location      `json:"locations,omitempty"`
-	RawInput  json.RawMessage `json:"raw_input,omitempty"`
-	RawOutput json.RawMessage `json:"raw_output,omitempty"`
+	Content json.RawMessage `json:"content,omitempty"`
+	// ContentAdded continues the last text of the content, as in Whole. The agent sent
+	// the whole content again, which began with the former one.
+	ContentAdded Text            `json:"content_added,omitempty"`
+	Locations    []Location      `json:"locations,omitempty"`
+	RawInput     json.RawMessage `json:"raw_input,omitempty"`
+	RawOutput    json.RawMessage `json:"raw_output,omitempty"`
 	// Synthetic marks an entry that the hub wrote for the agent, such as the
 	// failure of a call that a crash interrupted.
 	Synthetic bool            `json:"synthetic,omitempty"`

@@ -126,7 +126,7 @@ func (m *markdown) tool(tool *event.ToolCallFields) {
 			Text json.RawMessage `json:"text"`
 		} `json:"content"`
 	}
-	if json.Unmarshal(tool.Content, &entries) != nil {
+	if json.Unmarshal(tool.Whole(), &entries) != nil {
 		return
 	}
 	for _, entry := range entries {

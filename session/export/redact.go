@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -101,6 +102,7 @@ type redactor struct {
 	known                               map[string]bool   // values of secrets, by which they are found elsewhere
 	again                               *strings.Replacer // of the known values; nil while they are learned
 	joined                              map[event.Seq]string
+	contents                            map[event.Seq]json.RawMessage // of tool calls; nil where another event has it
 	dirs                                *strings.Replacer
 	has                                 []string // the directories that dirs replaces
 	found                               Found
@@ -135,14 +137,21 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 		return e, nil
 	}
 	var data map[string]any
-	d := json.NewDecoder(bytes.NewReader(e.Data))
-	d.UseNumber()
-	if err := d.Decode(&data); err != nil {
+	if err := decodeNumbers(e.Data, &data); err != nil {
 		return e, fmt.Errorf("event %d: %w", e.Seq, err)
 	}
 	if text, ok := r.joined[e.Seq]; ok {
 		if _, member, _ := chunkOf(e); member != "" {
 			data[member] = text
+		}
+	}
+	if whole, ok := r.contents[e.Seq]; ok {
+		if delete(data, "content_added"); whole != nil {
+			var content any
+			if err := decodeNumbers(whole, &content); err != nil {
+				return e, fmt.Errorf("event %d: %w", e.Seq, err)
+			}
+			data["content"] = content
 		}
 	}
 	delete(data, "raw") // it repeats the other fields
@@ -162,6 +171,13 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 	return e, nil
 }
 
+// decodeNumbers decodes JSON and keeps its numbers as they are written.
+func decodeNumbers(raw []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
 // dropOutput removes a tool's output, and reports whether there was any.
 func (r *redactor) dropOutput(kind event.Type, data map[string]any) bool {
 	switch kind {
@@ -174,6 +190,10 @@ func (r *redactor) dropOutput(kind event.Type, data map[string]any) bool {
 	}
 	_, said := data["raw_output"]
 	delete(data, "raw_output")
+	if _, added := data["content_added"]; added {
+		said = true
+		delete(data, "content_added")
+	}
 	entries, _ := data["content"].([]any)
 	kept := []any{}
 	for _, entry := range entries {
@@ -466,8 +486,9 @@ func (r *redactor) study(read func(func(event.Header) error) error) error {
 // join reads everything once.
 func (r *redactor) join(read func(func(event.Header) error) error) error {
 	learner := *r
-	learner.found, learner.joined = Found{}, nil
-	r.joined = map[event.Seq]string{}
+	learner.found, learner.joined, learner.contents = Found{}, nil, nil
+	r.joined, r.contents = map[event.Seq]string{}, map[event.Seq]json.RawMessage{}
+	calls := grownCalls{}
 	open := map[string]*message{}
 	turn := 0
 	settle := func(m *message) {
@@ -491,8 +512,12 @@ func (r *redactor) join(read func(func(event.Header) error) error) error {
 				settle(m)
 			}
 			clear(open)
+			if err := calls.settle(r, &learner); err != nil {
+				return err
+			}
 			turn = e.Turn
 		}
+		calls.see(e)
 		key, _, text := chunkOf(e)
 		if key == "" {
 			_, err := learner.event(e)
@@ -513,7 +538,7 @@ func (r *redactor) join(read func(func(event.Header) error) error) error {
 	for _, m := range open {
 		settle(m)
 	}
-	return err
+	return cmp.Or(err, calls.settle(r, &learner))
 }
 
 // chunkOf is the text that an event adds to, and the member that holds it.

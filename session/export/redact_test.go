@@ -72,6 +72,16 @@ func TestSixtyFormsOfASecretAreRemovedInEveryFormat(t *testing.T) {
 		gone(form+", by chunk", sessionOf(t, prompt, say(text[:cut]), say(text[cut:])))
 		gone(form+", by another event", sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])))
 	}
+	for _, form := range textForms() {
+		text := "Use " + fmt.Sprintf(form, hidden) + " here."
+		cut := strings.Index(text, hidden) + 6
+		begun := tool
+		begun.Content, _ = json.Marshal([]any{map[string]any{"type": "content", "content": map[string]string{"type": "text", "text": text[:cut]}}})
+		added := func(text string) event.Payload {
+			return event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: "c", ContentAdded: event.Text(text)}}
+		}
+		gone(form+", in an output that grows", sessionOf(t, prompt, begun, added(text[cut:cut+2]), say("so"), added(text[cut+2:])))
+	}
 	for name, value := range valueForms() {
 		raw, err := json.Marshal(value)
 		require.NoError(t, err)

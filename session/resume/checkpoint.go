@@ -110,7 +110,7 @@ func (c *Checkpoint) hear(call event.ToolCallFields) {
 	var entries []struct {
 		Content struct{ Text string }
 	}
-	_ = json.Unmarshal(call.Content, &entries) // other content has no text
+	_ = json.Unmarshal(call.Whole(), &entries) // other content has no text
 	for _, e := range slices.Backward(entries) {
 		if text := strings.TrimSpace(e.Content.Text); text != "" {
 			if c.Outputs == nil {

@@ -151,7 +151,7 @@ func toolText(tool *event.ToolCallFields) string {
 			Text event.Text `json:"text"`
 		} `json:"content"`
 	}
-	_ = json.Unmarshal(tool.Content, &content) // unreadable content is left out
+	_ = json.Unmarshal(tool.Whole(), &content) // unreadable content is left out
 	for _, c := range content {
 		switch {
 		case c.Type == "diff":

@@ -7,7 +7,6 @@
 package transcript
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -190,24 +189,7 @@ func (t *Transcript) tool(e event.Event, update event.ToolCallFields) {
 		t.add(e, entry)
 		keep(&t.tools, key, entry)
 	}
-	merge(entry.Tool, update)
-}
-
-func merge(into *event.ToolCallFields, update event.ToolCallFields) {
-	into.Title, into.Kind, into.Status = cmp.Or(update.Title, into.Title), cmp.Or(update.Kind, into.Kind), cmp.Or(update.Status, into.Status)
-	if update.Content != nil {
-		into.Content = update.Content
-	}
-	if update.Locations != nil {
-		into.Locations = update.Locations
-	}
-	if update.RawInput != nil {
-		into.RawInput = update.RawInput
-	}
-	if update.RawOutput != nil {
-		into.RawOutput = update.RawOutput
-	}
-	into.Synthetic = into.Synthetic || update.Synthetic
+	entry.Tool.Upsert(update)
 }
 
 // plan replaces the plan of its turn, or begins one.

@@ -1,4 +1,4 @@
-import type { Item } from './items'
+import type { Item, ToolItem } from './items'
 
 /** Bytes of one terminal's output the app keeps; older output is cut away. */
 const terminalKept = 256 * 1024
@@ -25,7 +25,7 @@ export function combine(earlier: Item, later: Item): Item {
         title: later.title ?? earlier.title,
         toolKind: later.toolKind ?? earlier.toolKind,
         status: later.status ?? earlier.status,
-        content: later.content ?? earlier.content,
+        ...contentOf(earlier, later),
         diffs: later.diffs ?? earlier.diffs,
         locations: later.locations ?? earlier.locations,
         rawInput: later.rawInput ?? earlier.rawInput,
@@ -50,6 +50,13 @@ export function combine(earlier: Item, later: Item): Item {
       }
   }
   return { ...earlier, last: head.last }
+}
+
+/** A new content replaces the former one; without it, its text may only have grown. */
+function contentOf(earlier: ToolItem, later: ToolItem): Pick<ToolItem, 'content' | 'added'> {
+  if (later.content !== undefined) return { content: later.content, added: later.added }
+  const added = (earlier.added ?? '') + (later.added ?? '')
+  return { content: earlier.content, ...(added && { added }) }
 }
 
 function both<T>(a: readonly T[], b: readonly T[]): readonly T[] {

@@ -69,6 +69,7 @@ const tool = object(
     title: words,
     kind: text,
     status: text,
+    content_added: words,
     locations: list(object({ path: words, line: number }, 'path')),
     synthetic: flag,
   },

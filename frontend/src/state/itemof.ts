@@ -152,6 +152,7 @@ function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyo
     toolKind: d.kind,
     status: d.status,
     content: d.content,
+    ...(d.content_added === undefined ? {} : { added: textOf(d.content_added).text }),
     diffs: diffsIn(d.content),
     locations: d.locations,
     rawInput: d.raw_input,

@@ -67,6 +67,8 @@ export interface ToolItem extends Head {
   toolKind?: ToolKind
   status?: ToolStatus
   content?: unknown
+  /** What continues the last text of the content. */
+  added?: string
   /** The diffs of the newest content that had any: agents put a word of success in their place once they are made. */
   diffs?: readonly unknown[]
   locations?: readonly Location[]

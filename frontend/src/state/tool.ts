@@ -53,7 +53,7 @@ export function toolView(item: ToolItem): ToolView {
 
 type Fields = Pick<
   ToolItem,
-  'title' | 'toolKind' | 'status' | 'content' | 'diffs' | 'locations' | 'rawInput' | 'rawOutput'
+  'title' | 'toolKind' | 'status' | 'content' | 'added' | 'diffs' | 'locations' | 'rawInput' | 'rawOutput'
 >
 
 /** Reads an agent's facts of a tool call. */
@@ -66,7 +66,7 @@ export function readTool(item: Fields): ToolView {
   const images: { mediaType: string; data: string }[] = []
   const files: unknown[] = []
   const shown = new Set<unknown>()
-  for (const entry of list(item.content).map(record)) {
+  for (const entry of grown(item.content, item.added).map(record)) {
     switch (entry['type']) {
       case 'diff':
         shown.add(entry['oldText']).add(entry['newText'])
@@ -213,6 +213,17 @@ function exitOf(result: Record<string, unknown>): number | null {
 function unfence(output: string): string {
   const match = /^```[\w-]*\n([\s\S]*?)\n?```\s*$/.exec(output)
   return match?.[1] ?? output
+}
+
+/** The entries of a content with what continues its last text; as an entry of its own where that is not there. */
+function grown(content: unknown, added: string | undefined): readonly unknown[] {
+  const entries = list(content)
+  if (!added) return entries
+  const last = record(entries.at(-1))
+  const block = record(last['content'])
+  const said = text(block['text'])
+  if (said === null) return [...entries, { type: 'content', content: { type: 'text', text: added } }]
+  return [...entries.slice(0, -1), { ...last, content: { ...block, text: said + added } }]
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -171,6 +171,7 @@ export interface ToolCallData {
   kind?: ToolKind
   status?: ToolStatus
   content?: unknown
+  content_added?: string | BlobRef
   locations?: Location[]
   raw_input?: unknown
   raw_output?: unknown
@@ -184,6 +185,7 @@ export interface ToolCallUpdateData {
   kind?: ToolKind
   status?: ToolStatus
   content?: unknown
+  content_added?: string | BlobRef
   locations?: Location[]
   raw_input?: unknown
   raw_output?: unknown

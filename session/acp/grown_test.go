@@ -1,0 +1,120 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session/acp"
+)
+
+// updateLine is an update of the agent, as it would write it.
+func updateLine(t *testing.T, update map[string]any) []byte {
+	t.Helper()
+	line, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": "s", "update": update},
+	})
+	require.NoError(t, err)
+	return line
+}
+
+func textContent(text string) []any {
+	return []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": text}}}
+}
+
+func toolUpdate(t *testing.T, id, text string, more map[string]any) []byte {
+	update := map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "content": textContent(text)}
+	for name, value := range more {
+		update[name] = value
+	}
+	return updateLine(t, update)
+}
+
+func said(c *acp.Conversation, lines ...[]byte) string {
+	var all []string
+	for _, line := range lines {
+		all = append(all, c.Said(line)...)
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestAContentThatGrowsIsRecordedAsWhatWasAdded(t *testing.T) {
+	running := map[string]any{"status": "in_progress"}
+	require.Equal(t, strings.Join([]string{
+		`tool_call_update {"tool_call_id":"c","status":"in_progress","content":[{"content":{"text":"one\n","type":"text"},"type":"content"}]}`,
+		`tool_call_update {"tool_call_id":"c","content_added":"two\n"}`,
+		`tool_call_update {"tool_call_id":"d","content":[{"content":{"text":"one\n","type":"text"},"type":"content"}]}`,
+		`tool_call_update {"tool_call_id":"c","content_added":"three 🙂"}`,
+		`tool_call_update {"tool_call_id":"c","content":[{"content":{"text":"other","type":"text"},"type":"content"}]}`,
+		`tool_call_update {"tool_call_id":"c","content_added":"s","raw":{"_meta":{"a":1},"sessionUpdate":"tool_call_update","toolCallId":"c"}}`,
+		`tool_call_update {"tool_call_id":"c","status":"completed","content":[{"content":{"text":"others.","type":"text"},"type":"content"}]}`,
+	}, "\n"), said(acp.NewConversation("", true),
+		toolUpdate(t, "c", "one\n", running),
+		toolUpdate(t, "c", "one\ntwo\n", running),
+		toolUpdate(t, "d", "one\n", nil),
+		toolUpdate(t, "c", "one\ntwo\nthree 🙂", running),
+		toolUpdate(t, "c", "other", nil),
+		toolUpdate(t, "c", "others", map[string]any{"_meta": map[string]any{"a": 1}}),
+		toolUpdate(t, "c", "others.", map[string]any{"status": "completed"}),
+	))
+}
+
+func TestTheFirstContentOfATurnIsRecordedWhole(t *testing.T) {
+	c := acp.NewConversation("", true)
+	c.Sent([]byte(`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`))
+	require.Contains(t, said(c, toolUpdate(t, "c", "one", nil), toolUpdate(t, "c", "one two", nil)), `"content_added":" two"`)
+	said(c, []byte(`{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_turn"}}`))
+	require.Contains(t, said(c, toolUpdate(t, "c", "one two three", nil)), `"text":"one two three"`)
+	announced := updateLine(t, map[string]any{"sessionUpdate": "tool_call", "toolCallId": "c", "content": textContent("one two three four")})
+	require.Contains(t, said(c, announced), `"text":"one two three four"`)
+}
+
+// TestACharacterThatIsCutBetweenChunksIsWhole cuts at a unit of UTF-16, as JavaScript does, and at a byte.
+func TestACharacterThatIsCutBetweenChunksIsWhole(t *testing.T) {
+	chunk := func(quoted string) []byte {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":%s}}}}`, quoted)
+	}
+	output := func(quoted string) []byte {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output":{"terminal_id":"t","data":%s}}}}}`, quoted)
+	}
+	smile := "🙂"
+	for _, cut := range [][]string{
+		{`"a\ud83d"`, `"\ude42b"`},
+		{`"a` + smile[:1] + `"`, `"` + smile[1:] + `b"`},
+		{`"a` + smile[:3] + `"`, `"` + smile[3:] + `b"`},
+		{`"a` + smile[:1] + `"`, `"` + smile[1:2] + `"`, `"` + smile[2:] + `b"`},
+	} {
+		for kind, line := range map[string]func(string) []byte{"text": chunk, "data": output} {
+			c := acp.NewConversation("", true)
+			text := ""
+			for i, part := range cut {
+				if i > 0 { // another text may come between
+					said(c, updateLine(t, map[string]any{"sessionUpdate": "agent_message_chunk", "messageId": "other", "content": map[string]any{"type": "text", "text": "x"}}))
+				}
+				for _, e := range c.Said(line(part)) {
+					var data map[string]any
+					require.NoError(t, json.Unmarshal([]byte(e[strings.Index(e, "{"):]), &data))
+					piece, _ := data[kind].(string)
+					text += piece
+				}
+			}
+			require.Equal(t, "a"+smile+"b", text, "%q %s", cut, kind)
+		}
+	}
+}
+
+func TestHalfACharacterThatNothingContinuesIsAReplacement(t *testing.T) {
+	line := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"%s"}}}}`
+	for _, text := range []string{"a\xffb", `\\ud83d`, `a\\ud83d`, `a\ude42`} {
+		c := acp.NewConversation("", true)
+		events := c.Said([]byte(strings.Replace(line, "%s", text, 1)))
+		require.Len(t, events, 1)
+		require.NotContains(t, events[0], `"code":"agent_output"`)
+		require.Contains(t, events[0], `"text":"`)
+	}
+	c := acp.NewConversation("", true)
+	require.Contains(t, said(c, []byte(strings.Replace(line, "%s", `a\ud83d`, 1)), []byte(strings.Replace(line, "%s", `b`, 1))), `"text":"�b"`)
+}
