@@ -19,6 +19,7 @@ import (
 
 // wireTap is a raw WebSocket: the test writes the frames itself.
 type wireTap struct {
+	size int // of the last frame in bytes
 	t    *testing.T
 	conn *websocket.Conn
 }
@@ -63,6 +64,7 @@ func (w *wireTap) next(kind string) wire.Message {
 		}
 		require.NoError(w.t, err)
 		if m.MessageType() == kind {
+			w.size = len(frame)
 			return m
 		}
 	}

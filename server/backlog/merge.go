@@ -4,111 +4,206 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/abidehub/abide/session/event"
 )
 
-// chunk is the data of a message or thought with text only. Other chunks would lose
-// data when merged.
-type chunk struct {
-	MessageID string `json:"message_id"`
-	Text      string `json:"text"`
-}
-
-// run is a sequence of chunks of one message that becomes one event.
+// run is a sequence of events that becomes one: chunks of one message or of one
+// terminal's output, or updates of one tool call.
 type run struct {
-	head  event.Event // of the newest chunk, whose seq is the run's
+	head  event.Event // of the newest event, whose seq is the run's
 	first event.Seq
-	chunk chunk
 	count int
-	raw   []byte // of a run of one, which is sent unchanged
+	raw   []byte // of a run of one that is sent unchanged
+	// members are the data of an event that may be joined; nil of others.
+	members map[string]json.RawMessage
+	// text is the growing member of a run of several, decoded.
+	text []byte
+	// lean means that a member was left out.
+	lean bool
 }
 
-// Merge joins consecutive chunks of one message. It decodes events, so it is used
-// only for the backlog of clients that ask for it. Each run covers FirstSeq..Seq of
-// its events and has the time of the last. The batch still covers First..Last.
+// Merge joins consecutive chunks and updates, and leaves out contents of tool calls
+// that a later event of the batch replaces. It decodes events, so it is used only for
+// the backlog of clients that ask for it. Each run covers FirstSeq..Seq of its events
+// and has the time of the last. The batch still covers First..Last.
 func Merge(b event.Batch) (event.Batch, error) {
+	var runs []*run
+	for g := range b.Headers() {
+		next, err := readRun(g.JSON)
+		if err != nil {
+			return event.Batch{}, err
+		}
+		runs = append(runs, next)
+	}
+	leaveOutReplaced(runs)
 	out := event.Batch{First: b.First, Last: b.Last}
 	var buf bytes.Buffer
-	var open *run
-	flush := func() error {
-		if open == nil {
-			return nil
+	for i := 0; i < len(runs); {
+		open := runs[i]
+		for i++; i < len(runs) && open.take(runs[i]); i++ {
 		}
 		if out.Count > 0 {
 			buf.WriteByte(',')
 		}
 		out.Count++
-		err := open.write(&buf)
-		open = nil
-		return err
-	}
-	for g := range b.Headers() {
-		next, joinable, err := readRun(g.JSON)
-		if err != nil {
-			return event.Batch{}, err
-		}
-		if joinable && open != nil && open.takes(next) {
-			open.head = next.head
-			open.chunk.Text += next.chunk.Text
-			open.count++
-			continue
-		}
-		if err := flush(); err != nil {
-			return event.Batch{}, err
-		}
-		open = next
-		if !joinable {
-			open.chunk.MessageID = "" // no later chunk may join
-		}
-	}
-	if err := flush(); err != nil {
-		return event.Batch{}, err
+		open.write(&buf)
 	}
 	out.JSON = buf.Bytes()
 	return out, nil
 }
 
-func readRun(object []byte) (r *run, joinable bool, err error) {
-	r = &run{raw: object, count: 1}
+func readRun(object []byte) (*run, error) {
+	r := &run{raw: object, count: 1}
 	if err := json.Unmarshal(object, &r.head); err != nil {
-		return nil, false, fmt.Errorf("merging a backlog: %w", err)
+		return nil, fmt.Errorf("merging a backlog: %w", err)
 	}
 	r.first = r.head.Seq
-	if r.head.Type != event.TypeAgentMessage && r.head.Type != event.TypeAgentThought || r.head.Unverified {
-		return r, false, nil
+	if growing(r.head.Type) == "" || r.head.Unverified || json.Unmarshal(r.head.Data, &r.members) != nil {
+		r.members = nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(r.head.Data))
-	dec.DisallowUnknownFields()
-	if dec.Decode(&r.chunk) != nil {
-		return r, false, nil // it has more than text
-	}
-	return r, r.chunk.MessageID != "", nil
+	return r, nil
 }
 
-func (r *run) takes(next *run) bool {
-	return r.chunk.MessageID != "" && r.chunk.MessageID == next.chunk.MessageID &&
-		r.head.Type == next.head.Type && r.head.Turn == next.head.Turn
+// growing returns the member of an event's data that continues that of the event
+// before; empty for events that are not joined.
+func growing(kind event.Type) string {
+	switch kind {
+	case event.TypeAgentMessage, event.TypeAgentThought:
+		return "text"
+	case event.TypeTerminalOutput:
+		return "data"
+	case event.TypeToolCall, event.TypeToolCallUpdate:
+		return "content_added"
+	}
+	return ""
 }
 
-func (r *run) write(buf *bytes.Buffer) error {
-	if r.count == 1 {
+// about identifies the message, terminal or tool call; empty if the run can be joined
+// with no other.
+func (r *run) about() string {
+	named, only := "", 2
+	switch r.head.Type {
+	case event.TypeAgentMessage, event.TypeAgentThought:
+		named = "message_id"
+	case event.TypeTerminalOutput:
+		if named = "terminal_id"; r.members["tool_call_id"] != nil {
+			only = 3
+		}
+	case event.TypeToolCallUpdate:
+		named, only = "tool_call_id", len(r.members)
+	}
+	tool := r.head.Type == event.TypeToolCallUpdate
+	if len(r.members) > only || len(r.members[named]) <= len(`""`) || !tool && r.members[growing(r.head.Type)] == nil {
+		return "" // it has more than text, which would be lost
+	}
+	return string(r.members[named]) + string(r.members["tool_call_id"])
+}
+
+// take joins the next run, if both are about the same.
+func (r *run) take(next *run) bool {
+	about := r.about()
+	if about == "" || r.head.Type != next.head.Type || r.head.Turn != next.head.Turn || about != next.about() {
+		return false
+	}
+	if a, b := r.members["raw"], next.members["raw"]; a != nil && b != nil && !bytes.Equal(a, b) {
+		return false
+	}
+	if next.members["content"] != nil && hasChange(r.members["content"]) {
+		return false
+	}
+	member := growing(r.head.Type)
+	var before, added string
+	if r.count == 1 && !text(r.members[member], &before) || !text(next.members[member], &added) {
+		return false // a blob
+	}
+	switch {
+	case next.members["content"] != nil:
+		r.text = []byte(added)
+	case r.count == 1:
+		r.text = []byte(before + added)
+	default:
+		r.text = append(r.text, added...)
+	}
+	delete(r.members, member)
+	maps.Copy(r.members, next.members)
+	r.head, r.count, r.lean = next.head, r.count+1, r.lean || next.lean
+	return true
+}
+
+// text decodes a string; an absent one is empty.
+func text(raw json.RawMessage, s *string) bool {
+	return raw == nil || raw[0] == '"' && json.Unmarshal(raw, s) == nil
+}
+
+// leaveOutReplaced leaves out contents and outputs of tool calls which a later event
+// replaces. A content with a change stays, as the change stays with its call.
+func leaveOutReplaced(runs []*run) {
+	type place struct {
+		turn         int
+		call, member string
+	}
+	replaced := map[place]bool{}
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := runs[i]
+		if r.members == nil || growing(r.head.Type) != "content_added" {
+			continue
+		}
+		at := func(member string) place { return place{r.head.Turn, string(r.members["tool_call_id"]), member} }
+		whole := r.members["content"] != nil
+		if replaced[at("content")] && !hasChange(r.members["content"]) {
+			r.leaveOut("content", "content")
+			r.leaveOut("content_added", "")
+		}
+		replaced[at("content")] = replaced[at("content")] || whole
+		output := r.members["raw_output"] != nil
+		if replaced[at("raw_output")] {
+			r.leaveOut("raw_output", "rawOutput")
+		}
+		replaced[at("raw_output")] = replaced[at("raw_output")] || output
+	}
+}
+
+// hasChange reports whether a content may have a change of a file.
+func hasChange(content json.RawMessage) bool { return bytes.Contains(content, []byte(`"diff"`)) }
+
+// leaveOut removes a member, and the agent's own under its name in raw.
+func (r *run) leaveOut(member, inRaw string) {
+	if r.members[member] == nil {
+		return
+	}
+	delete(r.members, member)
+	r.lean = true
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(r.members["raw"], &raw) == nil && raw[inRaw] != nil {
+		delete(raw, inRaw)
+		r.members["raw"] = encode(raw)
+	}
+}
+
+func (r *run) write(buf *bytes.Buffer) {
+	if r.count == 1 && !r.lean {
 		buf.Write(r.raw)
-		return nil
-	}
-	var data bytes.Buffer
-	enc := json.NewEncoder(&data)
-	enc.SetEscapeHTML(false) // keep text as it is in the log
-	if err := enc.Encode(r.chunk); err != nil {
-		return fmt.Errorf("merging events %d to %d: %w", r.first, r.head.Seq, err)
+		return
 	}
 	merged := r.head
-	merged.FirstSeq = r.first
-	merged.Data = bytes.TrimSuffix(data.Bytes(), []byte("\n"))
-	encoded, err := json.Marshal(merged)
-	if err != nil {
-		return fmt.Errorf("merging events %d to %d: %w", r.first, r.head.Seq, err)
+	if r.count > 1 {
+		merged.FirstSeq = r.first
+		delete(r.members, growing(r.head.Type))
+		if len(r.text) > 0 {
+			r.members[growing(r.head.Type)] = encode(string(r.text))
+		}
 	}
-	buf.Write(encoded)
-	return nil
+	merged.Data = encode(r.members)
+	buf.Write(encode(merged))
+}
+
+// encode encodes events, strings and JSON as they are in the log, without escaping HTML.
+func encode(v any) json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // what was decoded can be encoded
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
