@@ -201,8 +201,26 @@ func typeOf(name []byte) Type {
 	return Type(name)
 }
 
-// valueLength is the length of the object or list that text begins with; 0 if it
-// does not end.
+// Members yields the names and values of an object that is known to be valid JSON
+// without spaces between them, as they are written: names without their quotes. It ends
+// early where the object is another.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		for rest := object; len(rest) > 1 && (rest[0] == '{' || rest[0] == ',') && rest[1] == '"'; {
+			n := 1 + stringLength(rest[1:])
+			if n < 3 || n >= len(rest) || rest[n] != ':' {
+				return
+			}
+			name, end := rest[2:n-1], n+1+valueLength(rest[n+1:])
+			if end == n+1 || !yield(name, rest[n+1:end]) {
+				return
+			}
+			rest = rest[end:]
+		}
+	}
+}
+
+// valueLength is the length of the value that text begins with; 0 if it does not end.
 func valueLength(text []byte) int {
 	depth := 0
 	for at := 0; at < len(text); at++ {
@@ -212,12 +230,21 @@ func valueLength(text []byte) int {
 			if n == 0 {
 				return 0
 			}
-			at += n - 1
+			if at += n - 1; depth == 0 {
+				return at + 1
+			}
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth--; depth <= 0 {
+			if depth == 0 {
+				return at // behind a number or a word
+			}
+			if depth--; depth == 0 {
 				return at + 1
+			}
+		case ',':
+			if depth == 0 {
+				return at
 			}
 		}
 	}

@@ -10,18 +10,8 @@ import (
 // appendFold appends text with its case taken away: rune by rune, by Unicode's
 // simple folding. Accents count, and "ß" is not "ss".
 func appendFold(to []byte, text string) []byte {
-	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			to = append(to, c)
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
+	for _, r := range text {
 		to = utf8.AppendRune(to, foldRune(r))
-		i += size
 	}
 	return to
 }

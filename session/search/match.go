@@ -17,27 +17,10 @@ import (
 // around is how many bytes of text a snippet shows before and after its match.
 const around = 80
 
-// messageKey begins the key of every message.
-const messageKey = "m"
-
-// passage is text that belongs together: a prompt, a tool's title, or the
-// chunks of one message.
+// passage is text that belongs together: a prompt, a tool's title and command, or the
+// chunks of one message. It is not known yet whether it has a match: it holds its lines,
+// and their text with its case taken away, perhaps with more around it.
 type passage struct {
-	head   event.Event
-	key    string // of a message, whose next chunk joins; begins with messageKey
-	text   strings.Builder
-	chunks []chunk
-}
-
-// chunk says where an event's text begins in its passage.
-type chunk struct {
-	at    int
-	event event.Event
-}
-
-// suspect is a passage of which it is not known yet whether it has a match: its
-// lines, and their text with its case taken away, perhaps with more around it.
-type suspect struct {
 	open   bool
 	joined bool
 	id     []byte
@@ -46,28 +29,28 @@ type suspect struct {
 }
 
 // begin makes it the passage of a line that says something.
-func (s *suspect) begin(g lineText) {
-	*s = suspect{
-		open: true, joined: g.joined, id: append(s.id[:0], g.id...), lines: s.lines[:0], folded: s.folded[:0],
+func (p *passage) begin(g lineText) {
+	*p = passage{
+		open: true, joined: g.joined, id: append(p.id[:0], g.id...), lines: p.lines[:0], folded: p.folded[:0],
 	}
 }
 
 // has tells whether a line goes on in it.
-func (s *suspect) has(g lineText) bool {
-	return s.open && s.joined && g.joined && bytes.Equal(s.id, g.id)
+func (p *passage) has(g lineText) bool {
+	return p.open && p.joined && g.joined && bytes.Equal(p.id, g.id)
 }
 
 // add appends a line.
-func (s *suspect) add(line []byte, g lineText) {
-	s.lines = append(s.lines, line)
+func (p *passage) add(line []byte, g lineText) {
+	p.lines = append(p.lines, line)
 	for i, text := range g.texts {
 		if i > 0 && text != nil {
-			s.folded = append(s.folded, '\n')
+			p.folded = append(p.folded, '\n')
 		}
 		if len(text) > 1 && text[0] == '"' {
 			text = text[1 : len(text)-1] // quotes would part the chunks of a message
 		}
-		s.folded = appendFoldJSON(s.folded, text)
+		p.folded = appendFoldJSON(p.folded, text)
 	}
 }
 
@@ -79,10 +62,10 @@ const checkEvery = 256 << 10
 func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, error) {
 	var hits []Hit
 	settle := func() {
-		if s.suspect.open && bytes.Contains(s.suspect.folded, s.query.folded) {
-			hits = s.query.match(hits, source, s.suspect.passage(), w.end)
+		if s.passage.open && bytes.Contains(s.passage.folded, s.query.folded) {
+			hits = s.query.match(hits, source, s.passage.lines, w.end)
 		}
-		s.suspect.open = false
+		s.passage.open = false
 	}
 	unchecked := 0
 	for text := w.text; len(text) > 0; {
@@ -98,142 +81,114 @@ func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, erro
 			}
 			unchecked = 0
 		}
-		h, canonical := headOf(line)
-		if canonical && h.kindOf() == "" || !canonical && !spoken(line) {
+		kind, rest := kindOf(line)
+		if kind == "" {
 			continue
 		}
-		seq := h.seq
-		if !canonical {
-			seq = seqOf(line)
+		seq, intact := seqOf(line), logfile.Intact(line)
+		if seq > source.MaxSeq && !intact {
+			continue // a damaged number; the rest may be whole
 		}
-		if beyond := seq > source.MaxSeq; beyond || seq >= w.end && !s.suspect.open {
-			if logfile.Intact(line) {
-				break
-			}
-			if beyond {
-				continue // a damaged number; the rest may be whole
-			}
+		if intact && (seq > source.MaxSeq || seq >= w.end && !s.passage.open) {
+			break
 		}
-		g, ok := lineTextOf(line, h)
+		g, ok := lineText{}, false
+		if intact {
+			g, ok = lineTextAt(kind, rest)
+		}
+		if !ok {
+			g, ok = decoded(line)
+		}
 		if !ok || g.texts[0] == nil {
 			continue
 		}
-		if !s.suspect.has(g) {
+		if !s.passage.has(g) {
 			settle()
 			if seq >= w.end {
 				break
 			}
-			s.suspect.begin(g)
+			s.passage.begin(g)
 		}
-		s.suspect.add(line, g)
+		s.passage.add(line, g)
 	}
 	settle()
 	slices.Reverse(hits)
 	return hits, nil
 }
 
-// lineTextOf reads a line, by decoding it where nothing less will do. It is false
-// for one that is no event or says nothing.
-func lineTextOf(line []byte, h head) (lineText, bool) {
-	if g, ok := lineTextAt(line, h); ok {
-		return g, true
-	}
-	p, piece, ok := read(line)
+// decoded reads a line by decoding it. It is false for one that is no event or says
+// nothing.
+func decoded(line []byte) (lineText, bool) {
+	r, ok := read(line)
 	if !ok {
 		return lineText{}, false
 	}
-	text, err := json.Marshal(piece)
-	id, joined := strings.CutPrefix(p.key, messageKey)
-	return lineText{joined: joined, id: []byte(id), texts: [2][]byte{text}}, err == nil
+	text, err := json.Marshal(r.text)
+	return lineText{joined: r.event.Type == event.TypeAgentMessage, id: []byte(r.messageID), texts: [2][]byte{text}}, err == nil
 }
 
-// passage decodes the suspect's lines.
-func (s *suspect) passage() *passage {
-	var whole *passage
-	for _, line := range s.lines {
-		p, piece, ok := read(line)
-		if !ok {
-			continue
-		}
-		if whole == nil {
-			whole = p
-		}
-		whole.chunks = append(whole.chunks, chunk{whole.text.Len(), p.head})
-		whole.text.WriteString(piece)
-	}
-	return whole
+// reading is a decoded line.
+type reading struct {
+	event           event.Event
+	messageID, text string
+	at              int // where its text begins in the passage
 }
 
-// spoken tells of a line of another form whether it can hold text, before
-// anything is decoded.
-func spoken(line []byte) bool {
-	head := line[:min(len(line), 128)]
-	at := bytes.Index(head, []byte(`"type":"`))
-	if at < 0 {
-		return false
-	}
-	rest := head[at+len(`"type":"`):]
-	return bytes.HasPrefix(rest, []byte("user_prompt")) || bytes.HasPrefix(rest, []byte("agent_message")) ||
-		bytes.HasPrefix(rest, []byte("tool_call"))
-}
-
-// read takes the text out of a line. A line that is no event has none: damage is
-// reported by the log.
-func read(line []byte) (*passage, string, bool) {
-	var e event.Event
-	if json.Unmarshal(line, &e) != nil {
-		return nil, "", false
-	}
+// read decodes a line. A line that is no event has no text: damage is reported by the
+// log.
+func read(line []byte) (r reading, ok bool) {
 	var data struct {
 		MessageID string          `json:"message_id"`
 		Text      event.Text      `json:"text"`
 		Title     event.Text      `json:"title"`
 		RawInput  json.RawMessage `json:"raw_input"`
 	}
-	if json.Unmarshal(e.Data, &data) != nil {
-		return nil, "", false
+	if json.Unmarshal(line, &r.event) != nil || json.Unmarshal(r.event.Data, &data) != nil {
+		return reading{}, false
 	}
-	p := &passage{head: e}
-	p.head.Data = nil
-	piece := string(data.Text)
-	switch e.Type {
-	case event.TypeAgentMessage:
-		p.key = messageKey + data.MessageID
+	r.messageID, r.text = data.MessageID, string(data.Text)
+	switch r.event.Type {
+	case event.TypeUserPrompt, event.TypeAgentMessage:
 	case event.TypeToolCall, event.TypeToolCallUpdate:
-		piece = string(data.Title)
-		if command := commandIn(data.RawInput); command != "" && command != piece {
-			piece += "\n" + command
+		r.text = string(data.Title)
+		if command := commandIn(data.RawInput); command != "" && command != r.text {
+			r.text += "\n" + command
 		}
+	default:
+		return reading{}, false
 	}
-	return p, piece, piece != ""
+	return r, r.text != ""
 }
 
 // commandIn is the command in a tool's input; empty if it has none.
 func commandIn(input []byte) string {
 	var members map[string]json.RawMessage
-	if len(input) == 0 || input[0] != '{' || json.Unmarshal(input, &members) != nil {
-		return ""
-	}
 	var command event.Text
-	if json.Unmarshal(members["command"], &command) != nil {
+	if json.Unmarshal(input, &members) != nil || json.Unmarshal(members["command"], &command) != nil {
 		return ""
 	}
 	return string(command)
 }
 
-// match adds the passage's hit, if it has one that begins below end.
-func (q *Query) match(hits []Hit, source Source, p *passage, end event.Seq) []Hit {
-	if p == nil {
-		return hits
+// match adds the hit in a passage's lines, if there is one that begins below end.
+func (q *Query) match(hits []Hit, source Source, lines [][]byte, end event.Seq) []Hit {
+	var whole strings.Builder
+	var all []reading
+	for _, line := range lines {
+		if r, ok := read(line); ok {
+			r.at = whole.Len()
+			all = append(all, r)
+			whole.WriteString(r.text)
+		}
 	}
-	text := p.text.String()
+	text := whole.String()
 	at := bytes.Index(appendFold(nil, text), q.folded)
 	if at < 0 {
 		return hits
 	}
 	from, to := unfolded(text, at), unfolded(text, at+len(q.folded))
-	n, _ := slices.BinarySearchFunc(p.chunks, from+1, func(c chunk, at int) int { return c.at - at })
-	begins := p.chunks[n-1].event
+	n, _ := slices.BinarySearchFunc(all, from+1, func(r reading, at int) int { return r.at - at })
+	begins := all[n-1].event
 	if begins.Seq >= end {
 		return hits
 	}
@@ -248,50 +203,26 @@ func (q *Query) match(hits []Hit, source Source, p *passage, end event.Seq) []Hi
 // match. It begins and ends with whole words; where a word is longer than an
 // excerpt goes, an ellipsis says that it was cut.
 func excerpt(text string, from, to int) (snippet string, before int) {
+	const ellipsis = "…"
 	left, right := max(from-around, 0), min(to+around, len(text))
-	var head, tail string
-	if left > 0 && !spaceBefore(text, left) {
-		if at := strings.IndexFunc(text[left:from], unicode.IsSpace); at >= 0 {
-			left += at
+	lead, tail := text[left:from], text[to:right]
+	if r, _ := utf8.DecodeLastRuneInString(text[:left]); left > 0 && !unicode.IsSpace(r) {
+		if at := strings.IndexFunc(lead, unicode.IsSpace); at >= 0 {
+			lead = lead[at:]
 		} else {
-			left, head = runeStart(text, left), ellipsis
+			lead = ellipsis + strings.ToValidUTF8(lead, "")
 		}
 	}
-	if right < len(text) && !unicode.IsSpace(runeAt(text, right)) {
-		if at := strings.LastIndexFunc(text[to:right], unicode.IsSpace); at >= 0 {
-			right = to + at
+	if r, _ := utf8.DecodeRuneInString(text[right:]); right < len(text) && !unicode.IsSpace(r) {
+		if at := strings.LastIndexFunc(tail, unicode.IsSpace); at >= 0 {
+			tail = tail[:at]
 		} else {
-			right, tail = runeStart(text, right), ellipsis
+			tail = strings.ToValidUTF8(tail, "") + ellipsis
 		}
 	}
-	lead := head + strings.TrimLeftFunc(text[left:from], unicode.IsSpace)
-	return lead + text[from:to] + strings.TrimRightFunc(text[to:right], unicode.IsSpace) + tail, units(lead)
+	lead = strings.TrimLeftFunc(lead, unicode.IsSpace)
+	return lead + text[from:to] + strings.TrimRightFunc(tail, unicode.IsSpace), units(lead)
 }
 
-const ellipsis = "…"
-
-func spaceBefore(text string, at int) bool {
-	r, _ := utf8.DecodeLastRuneInString(text[:at])
-	return unicode.IsSpace(r)
-}
-
-func runeAt(text string, at int) rune {
-	r, _ := utf8.DecodeRuneInString(text[at:])
-	return r
-}
-
-// runeStart is where the rune begins of which a byte is at.
-func runeStart(text string, at int) int {
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
-}
-
-func units(text string) int {
-	n := 0
-	for _, r := range text {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
+// units is the length of a text in UTF-16 code units.
+func units(text string) int { return len(utf16.Encode([]rune(text))) }

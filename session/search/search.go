@@ -14,7 +14,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,13 +22,11 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/state"
 )
 
-// MaxQuery is the most bytes a query may have.
-const MaxQuery = 256
-
-// ErrQuery reports a query that cannot be searched for; its text says why.
-var ErrQuery = errors.New("invalid search")
+// maxQuery is the most bytes a query may have.
+const maxQuery = 256
 
 // Source is one session's stored lines, as far as they may be shown.
 type Source struct {
@@ -88,24 +85,23 @@ type Query struct {
 type scan struct {
 	query   *Query
 	buffer  []byte // of windows
-	probe   []byte // of the search for a place
-	suspect suspect
+	passage passage
 }
 
 // NewQuery checks the text to search for: plain text, no pattern; in any case. A
 // call to Run ends soon after limit hits or when budget is spent. The error is
-// ErrQuery.
+// ErrInvalid.
 func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return nil, fmt.Errorf("%w: the search text is missing", ErrQuery)
-	case len(text) > MaxQuery:
-		return nil, fmt.Errorf("%w: at most %d bytes can be searched for", ErrQuery, MaxQuery)
+		return nil, fmt.Errorf("%w: the search text is missing", state.ErrInvalid)
+	case len(text) > maxQuery:
+		return nil, fmt.Errorf("%w: at most %d bytes can be searched for", state.ErrInvalid, maxQuery)
 	case !utf8.ValidString(text):
-		return nil, fmt.Errorf("%w: the text is not UTF-8", ErrQuery)
+		return nil, fmt.Errorf("%w: the text is not UTF-8", state.ErrInvalid)
 	case strings.IndexFunc(text, unicode.IsControl) >= 0:
-		return nil, fmt.Errorf("%w: control characters cannot be searched for", ErrQuery)
+		return nil, fmt.Errorf("%w: control characters cannot be searched for", state.ErrInvalid)
 	}
 	return &Query{folded: appendFold(nil, text), limit: limit, budget: budget}, nil
 }

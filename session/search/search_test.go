@@ -145,13 +145,16 @@ func BenchmarkSearchWithoutAHit(b *testing.B) {
 	for name, kind := range kinds {
 		b.Run(name, func(b *testing.B) {
 			var log strings.Builder
-			seq := 0
+			dir := b.TempDir()
+			log.WriteString(line(1, "session_start", fmt.Sprintf(`{"format":1,"session_id":%q,"epoch":"00000000000000aa"}`, filepath.Base(dir))))
+			seq := 1
 			for log.Len() < 32<<20 {
 				seq++
 				k, data := kind(seq)
 				log.WriteString(line(seq, k, data))
 			}
-			sources := source(b, map[string]string{"events.jsonl": log.String()}, event.Seq(seq))
+			require.NoError(b, os.WriteFile(filepath.Join(dir, "events.jsonl"), []byte(log.String()), 0o600))
+			sources := sourceIn(dir, event.Seq(seq))
 			b.SetBytes(int64(log.Len()))
 			b.ReportAllocs()
 			for b.Loop() {

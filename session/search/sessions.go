@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -40,7 +39,7 @@ func NewSessions(store journal.Store, longest time.Duration) *Sessions {
 	return &Sessions{store: store, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), patience: longest}
 }
 
-// Request is a text
+// Request is a text to search for.
 type Request struct {
 	Text string
 	// Only restricts the search to one session; empty searches all.
@@ -51,19 +50,14 @@ type Request struct {
 	Cursor string
 }
 
-// Page is the result of one call.
+// Page is the result of one call. Its hits are ordered by session, then by event, newest
+// first in both. A page without hits need not be the last: its time may have been up.
 type Page struct {
-	// Hits are ordered by session, then by event, newest first in both.
-	Hits []Hit
-	// NextCursor continues the search; it is empty at the end. A page without hits
-	// need not be the last: its time may have been up.
+	Result
+	// NextCursor continues the search; it is empty at the end.
 	NextCursor string
-	// Skipped are the sessions that could not be read fully.
-	Skipped []string
-	// Bytes is the number of bytes read.
-	Bytes int64
-	// Sessions is the number of sessions to  Left is the number not yet
-	// fully searched, to show progress.
+	// Sessions is the number of sessions to search. Left is the number not yet fully
+	// searched, to show progress.
 	Sessions, Left int
 }
 
@@ -73,8 +67,8 @@ type Page struct {
 // returned.
 func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 	query, err := NewQuery(r.Text, r.Limit, budget)
-	if errors.Is(err, ErrQuery) {
-		return Page{}, fmt.Errorf("%w: %s", state.ErrInvalid, strings.TrimPrefix(err.Error(), ErrQuery.Error()+": "))
+	if err != nil {
+		return Page{}, err
 	}
 	var from Place
 	if r.Cursor != "" {
@@ -98,7 +92,7 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 	if err != nil {
 		return Page{}, fmt.Errorf("search: %w", err)
 	}
-	page := Page{Hits: found.Hits, Skipped: found.Skipped, Bytes: found.Bytes, Sessions: len(sources)}
+	page := Page{Result: found, Sessions: len(sources)}
 	if !found.Done {
 		for _, s := range sources {
 			if s.SessionID <= found.Next.SessionID {
@@ -115,7 +109,7 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 }
 
 // sources lists the sessions to search by descending id. Ids begin with the
-// creation time, so the order is stable during a
+// creation time, so the order is stable during a search.
 func (a *Sessions) sources(only string) []Source {
 	var sources []Source
 	for md := range a.store.Newest(journal.Place{}) {
