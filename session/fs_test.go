@@ -47,6 +47,20 @@ func (f steppedFS) Rename(from, to string) error {
 	return f.FS.Rename(from, to)
 }
 
+func (f steppedFS) Mkdir(name string) error {
+	if err := f.step("mkdir " + filepath.Base(name)); err != nil {
+		return err
+	}
+	return f.FS.Mkdir(name)
+}
+
+func (f steppedFS) Remove(name string) error {
+	if err := f.step("remove " + filepath.Base(name)); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
 func (f steppedFS) SyncDir(name string) error {
 	if err := f.step("sync directory"); err != nil {
 		return err

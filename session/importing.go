@@ -79,12 +79,9 @@ func (m *Manager) importFile(ctx context.Context, file *os.File, most int64) (b 
 	if b, err = m.Session(ctx, id); err != nil {
 		return nil, false, err
 	}
-	if len(source.Comments) > 0 {
-		err = b.comments.Import(source.Comments)
-	}
 	m.changes.Touch(id)
 	m.logger.Info("session imported", "session", id)
-	return b, true, err
+	return b, true, nil
 }
 
 // importedBefore finds the existing session of an export.

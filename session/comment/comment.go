@@ -103,6 +103,17 @@ func Parse(data []byte) (version int64, list []state.Comment, err error) {
 	return first.Version, list, lines.Err()
 }
 
+// Encode returns the file of comments that Parse reads.
+func Encode(version int64, list []state.Comment) ([]byte, error) {
+	var data bytes.Buffer
+	lines := json.NewEncoder(&data)
+	err := lines.Encode(head{Format: 1, Version: version})
+	for _, c := range list {
+		err = errors.Join(err, lines.Encode(c))
+	}
+	return data.Bytes(), err
+}
+
 func (b *Book) counted(version int64, list []state.Comment) {
 	b.count = Count{Version: version, Count: len(list)}
 	for _, c := range list {
@@ -125,14 +136,9 @@ func (b *Book) change(f func([]state.Comment) ([]state.Comment, error)) error {
 		return err
 	}
 	version := b.count.Version + 1
-	var data bytes.Buffer
-	lines := json.NewEncoder(&data)
-	err = lines.Encode(head{Format: 1, Version: version})
-	for _, c := range list {
-		err = errors.Join(err, lines.Encode(c))
-	}
+	data, err := Encode(version, list)
 	if err == nil {
-		err = b.files.Replace(FileName, data.Bytes())
+		err = b.files.Replace(FileName, data)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the comments could not be saved: %w", state.ErrUnavailable, err)
@@ -163,11 +169,6 @@ func (b *Book) Count() Count {
 // Changed returns a channel that is closed when the comments change. Take it before
 // Count, or a change in between is missed.
 func (b *Book) Changed() <-chan struct{} { return b.changed.Listen() }
-
-// Import replaces all comments by those of an export.
-func (b *Book) Import(list []state.Comment) error {
-	return b.change(func([]state.Comment) ([]state.Comment, error) { return list, nil })
-}
 
 // Add adds a comment, which is on the device when Add returns. The client chooses the
 // id. Repeating the call changes nothing; another comment with the same id is

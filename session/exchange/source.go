@@ -33,7 +33,6 @@ const (
 // Source is an opened export. Its user closes it.
 type Source struct {
 	Imported journal.Imported
-	Comments []state.Comment
 	raw      event.Event // the last one of Next, as the file has it
 	most     int64       // of the bytes of all files
 	closers  []io.Closer
@@ -195,6 +194,21 @@ func boundedDirectory(file *os.File, size int64) error {
 	return nil
 }
 
+// takeComments checks the comments of an export.
+func (s *Source) takeComments(data []byte) error {
+	_, list, err := comment.Parse(data)
+	if err != nil {
+		return err
+	}
+	if len(list) > comment.Max {
+		return fmt.Errorf("%d comments are more than %d", len(list), comment.Max)
+	}
+	if data, err = comment.Encode(1, list); err == nil && len(list) > 0 {
+		s.Imported.Files = map[string][]byte{comment.FileName: data}
+	}
+	return err
+}
+
 // beside reads a small file of a zip.
 func (s *Source) beside(f *zip.File) error {
 	part, err := f.Open()
@@ -207,11 +221,7 @@ func (s *Source) beside(f *zip.File) error {
 		return err
 	}
 	if f.Name == comment.FileName {
-		_, s.Comments, err = comment.Parse(data)
-		if len(s.Comments) > comment.Max {
-			err = fmt.Errorf("%d comments are more than %d", len(s.Comments), comment.Max)
-		}
-		return err
+		return s.takeComments(data)
 	}
 	var md journal.Metadata
 	if err := json.Unmarshal(data, &md); err != nil {

@@ -110,4 +110,6 @@ type Imported struct {
 	NextBlob func() (sha256 string, data io.Reader, err error)
 	// Name is the session's name given by a person; empty if none.
 	Name string
+	// Files are small files of the session by name, as in Files of a Log.
+	Files map[string][]byte
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
@@ -103,6 +104,12 @@ func (l *Log) take(ctx context.Context, epoch string, in journal.Imported) error
 		}
 		if blob.SHA256 != sha {
 			return fmt.Errorf("%w: the bytes of blob %s have the hash %s", journal.ErrInvalid, sha, blob.SHA256)
+		}
+	}
+	beside := disk.Folder{FS: l.fs, Dir: l.dir}
+	for name, data := range in.Files {
+		if err := beside.Replace(name, data); err != nil {
+			return err
 		}
 	}
 	epoch, err := l.takeEvents(ctx, epoch, in)

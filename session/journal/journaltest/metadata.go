@@ -136,7 +136,8 @@ func imports(t T, s Subject) {
 				given = true
 				return sha, strings.NewReader(data), nil
 			},
-			Name: "brought along",
+			Name:  "brought along",
+			Files: map[string][]byte{"beside.json": []byte("{}")},
 		}
 	}
 	_, err := h.Import(ctx, source())
@@ -159,6 +160,9 @@ func imports(t T, s Subject) {
 		require.True(t, events[i].Time.Equal(e.Time))
 	}
 	require.Equal(t, data, read(t, l, sha))
+	beside, err := l.Files().Read("beside.json")
+	require.NoError(t, err)
+	require.Equal(t, "{}", string(beside))
 	m := l.Metadata()
 	require.True(t, m.Imported && m.Named)
 	require.Equal(t, "brought along", m.Name)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -118,6 +119,7 @@ func (s *Store) Import(ctx context.Context, in journal.Imported) (string, error)
 	k := newKept(start.SessionID, start.Epoch)
 	k.meta = metaOf(start, in.First.Time)
 	k.meta.Imported, k.meta.Name, k.meta.Named = true, in.Name, in.Name != ""
+	maps.Copy(k.files, in.Files)
 	if err := k.take(ctx, in); err != nil {
 		return k.id, fmt.Errorf("import session %s: %w", k.id, err)
 	}
