@@ -1,2 +1,3 @@
 export const pageFile: string
-export function pageScript(): Promise<string>
+export const styleFile: string
+export function pageParts(): Promise<{ script: string; style: string }>

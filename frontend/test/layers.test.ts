@@ -13,7 +13,7 @@ const may: Record<string, readonly string[]> = {
   state: ['wire'],
   net: ['state', 'wire'],
   ui: ['state', 'wire', 'text', 'virtual', 'markdown'],
-  page: ['ui', 'state', 'wire', 'text'],
+  page: ['ui', 'state', 'wire', 'text', 'markdown'],
 }
 
 function files(folder: string): string[] {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -173,12 +174,26 @@ func TestARedactionKeepsTheNumberOfEveryEvent(t *testing.T) {
 func TestAPageHoldsTheSessionAsInertText(t *testing.T) {
 	hostile := `</script><script>document.title="owned"</script><img src=x onerror=alert(1)>`
 	out := write(t, sessionOf(t, event.UserPrompt{PromptID: hostile, Text: event.Text(hostile)}, event.AgentMessage{MessageID: hostile, Text: event.Text(hostile)}), export.HTML)
+	require.Equal(t, 2, strings.Count(out, "<script"), "the data and the one script of the page")
+	player, err := os.ReadFile("player.js") // the app's own renderer names elements
+	require.NoError(t, err)
+	require.Contains(t, out, string(player))
+	out = strings.Replace(out, string(player), "", 1)
 	require.NotContains(t, out, "<img")
 	require.NotContains(t, out, `document.title="owned"`)
-	require.Equal(t, 2, strings.Count(out, "<script"), "the data and the one script of the page")
 	require.Contains(t, out, "default-src &#39;none&#39;")
 	require.NotContains(t, out, "unsafe-")
 	require.NotRegexp(t, `<[a-z]+[^>]*\s(src|href)=`, out)
+}
+
+func TestAPageIsHardlyLargerThanItsLog(t *testing.T) {
+	var list []event.Payload
+	for i := range 4000 {
+		list = append(list, event.AgentMessage{MessageID: fmt.Sprint(i), Text: `if a < b && c > d { return "<b>…</b>" }` + event.Text(strings.Repeat(" and so on", 8))})
+	}
+	s := sessionOf(t, list...)
+	lines, page := write(t, s, export.JSONL), write(t, s, export.HTML)
+	require.Less(t, float64(len(page)), 1.5*float64(len(lines)))
 }
 
 func TestMarkdownReadsAsATranscript(t *testing.T) {

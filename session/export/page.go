@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed" // of the page's own script and style
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// The script is built of the app's own player: "npm run page" in frontend.
+// The script and the style are built of the app's own player: "npm run page" in frontend.
 //
 //go:embed player.js
 var playerScript string
@@ -22,8 +21,9 @@ var playerScript string
 //go:embed player.css
 var playerStyle string
 
-// page writes one file that plays the session in a browser, from the disk and with no
-// network. Its policy allows the one script that is in it; the session is inert JSON.
+// page writes one file that shows and plays the session in a browser, from the disk and
+// with no network. Its policy allows the one script that is in it; the session is inert
+// JSON, already redacted, which the script renders as the app does.
 func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error {
 	r, err := s.redactor(ctx, redact)
 	if err != nil {
@@ -36,16 +36,17 @@ func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error 
 <meta http-equiv="Content-Security-Policy" content="%s">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>%s</title><style>%s</style></head><body>
-<header><h1>%s</h1><p>%s</p></header>
-<main id="feed" aria-label="What was said and done"></main>
+<header><h1>%s</h1><p id="about" class="faint">%s</p>
+<details id="turns" hidden><summary>Turns</summary><ol id="chapters"></ol></details></header>
+<main><div id="feed"></div><button id="more" type="button" hidden>Show more</button></main>
 <footer><button id="play" type="button">Play</button>
-<input id="seek" type="range" min="0" value="0" aria-label="Event">
+<div class="along"><svg id="marks" aria-hidden="true"></svg><input id="seek" type="range" min="0" value="0" aria-label="Event"></div>
+<output id="at"></output>
 <label>Speed <select id="speed"><option>0.5</option><option selected>1</option><option>2</option><option>4</option><option>8</option><option>16</option></select></label>
-<label><input id="loop" type="checkbox"> Repeat</label>
-<output id="at"></output></footer>
+<label class="wide"><input id="loop" type="checkbox"> Repeat</label></footer>
 <noscript><p>The session is in this file as lines of JSON; the player needs JavaScript.</p></noscript>
 <script id="events" type="application/json">
-`, html.EscapeString(policy), title, playerStyle, title, html.EscapeString(r.text(s.Agent)+" · "+s.SessionID))
+`, html.EscapeString(policy), title, playerStyle, title, html.EscapeString(r.text(s.Agent)))
 	if err != nil {
 		return err
 	}
@@ -63,12 +64,9 @@ func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error 
 	return err
 }
 
-// inert is a line of JSON without a character that could end its element.
+// inert is a line of JSON without "<", which alone could end its element.
 func inert(line []byte) []byte {
-	var out bytes.Buffer
-	json.HTMLEscape(&out, line)
-	out.WriteByte('\n')
-	return out.Bytes()
+	return append(bytes.ReplaceAll(line, []byte("<"), []byte(`\u003c`)), '\n')
 }
 
 func hashOf(text string) string {
