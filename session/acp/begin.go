@@ -97,6 +97,14 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 		servers = append(servers, server.mcpServer())
 	}
 	params := map[string]any{"cwd": a.cfg.Workspace, "mcpServers": servers}
+	if a.cfg.Adopt {
+		params["sessionId"] = a.cfg.Resume
+		if !offers.load {
+			return "", fmt.Errorf("%s: %w", methodLoad, ErrNotOffered)
+		}
+		_, err := a.bounded(ctx, methodLoad, params)
+		return a.cfg.Resume, err
+	}
 	if a.cfg.Resume != "" {
 		params["sessionId"] = a.cfg.Resume
 		for _, method := range offers.continuing() {

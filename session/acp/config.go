@@ -47,6 +47,10 @@ type Config struct {
 	// session/resume is tried first, then session/load, if the agent supports them;
 	// else a new agent session begins.
 	Resume string
+	// Adopt loads Resume by session/load only, and records the history that the agent
+	// repeats meanwhile: each chunk of a prompt as an event.UserPrompt, whose PromptID is
+	// the agent's id of the message, if it has one.
+	Adopt bool
 	// ContextLost means that the log has earlier turns. A new agent session then
 	// reports the loss in its event.AgentStarted.
 	ContextLost bool

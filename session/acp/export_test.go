@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -104,3 +105,9 @@ func (*hurriedClock) After(time.Duration) <-chan time.Time { return nil }
 
 // TextOf decodes a JSON string as the fields of events are decoded.
 func TextOf(quoted []byte) (text string, exact bool) { return new(objects).textOf(quoted) }
+
+// ListPast asks for the agent's sessions in its folder while it has one open.
+func (a *Agent) ListPast(ctx context.Context) error {
+	_, _, err := a.list(ctx, a.cfg.Workspace, "")
+	return err
+}

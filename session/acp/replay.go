@@ -29,11 +29,13 @@ type KnownPrompt struct {
 	Cut bool
 }
 
+// reminder begins what Kimi adds to a prompt for its model.
+const reminder = "<system-reminder>"
+
 // is reports whether a replayed prompt is this one. Agents trim prompts, so
 // surrounding spaces do not count. Kimi adds a reminder for its model.
 func (p KnownPrompt) is(remembered string) bool {
 	text := strings.TrimSpace(p.Text)
-	const reminder = "<system-reminder>"
 	if said, _, added := strings.Cut(remembered, reminder); added && !strings.Contains(text, reminder) {
 		remembered = said
 	}

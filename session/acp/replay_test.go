@@ -153,7 +153,7 @@ func (r replay) act(t *testing.T, a *acp.Agent) {
 			require.NoError(t, a.SetConfigOption(context.Background(), p.ConfigID, p.Value, event.Actor{Name: "test"}))
 		case m.Method == "session/list":
 			ended(t, r.sink, fmt.Sprint("p", prompts))
-			_, _, err := a.List(context.Background(), "")
+			err := a.ListPast(context.Background())
 			require.NoError(t, err)
 		case m.Method == "" && answersAPerson(m.Result):
 			asked++

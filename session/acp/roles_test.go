@@ -21,6 +21,7 @@ func roles() map[string]func(*fake) int {
 	return map[string]func(*fake) int{
 		"hostile":    playHostile,
 		"loads":      playLoads,
+		"lists":      playLists,
 		"say":        playSay,
 		"exits":      playExits,
 		"deaf":       playDeaf,

@@ -149,10 +149,13 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	require.NoError(t, a.SetMode(ctx, "auto", event.Actor{Name: "ann", ID: "d1"}))
 	require.NoError(t, a.SetConfigOption(ctx, "model", "hasty", event.Actor{Name: "ann", ID: "d1"}))
 	require.NoError(t, a.SetConfigOption(ctx, "verbose", true, event.Actor{Name: "ann", ID: "d1"}))
-	_, _, err := a.List(ctx, "")
-	require.NoError(t, err)
 	require.NoError(t, a.Authenticate(ctx, "none"))
 	finish(t, a, s)
+	listing := t.TempDir()
+	cfg.Env["ACP_TEST_WIRE"] = listing
+	stored, _, err := acp.List(ctx, cfg, cfg.Workspace, "")
+	require.NoError(t, err)
+	require.Len(t, stored, 1)
 
 	schema := openSchema(t)
 	client, agent := wireOf(t, wire, "client"), wireOf(t, wire, "agent")
@@ -160,10 +163,13 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	require.Empty(t, unknown)
 	require.Equal(t, len(texts), checked["session/prompt Request"])
 	require.GreaterOrEqual(t, checked["session/request_permission Response"], 4)
-	for _, what := range []string{"elicitation/create Response", "fs/read_text_file Response", "fs/write_text_file Response", "session/list Request", "session/close Request"} {
+	for _, what := range []string{"elicitation/create Response", "fs/read_text_file Response", "fs/write_text_file Response", "session/close Request"} {
 		require.Equal(t, 1, checked[what], what)
 	}
 	require.Equal(t, 2, checked["session/set_config_option Request"])
+	checked, unknown = schema.conversation(t, wireOf(t, listing, "client"), wireOf(t, listing, "agent"))
+	require.Empty(t, unknown)
+	require.Equal(t, 1, checked["session/list Request"])
 	checked, unknown = schema.conversation(t, agent, client)
 	require.Empty(t, unknown)
 	require.Equal(t, len(texts)-1, checked["session/prompt Response"], "all but the one that fails")

@@ -83,6 +83,13 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	if !exact {
 		whole = m.Params
 	}
+	if s.cfg.Adopt {
+		if chunk, is := pastPrompt(update); is {
+			s.convert.messages.interrupt()
+			e.record(chunk)
+			return
+		}
+	}
 	s.convert.update(e, inner, whole, exact)
 }
 
@@ -93,6 +100,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 func (s *stream) again(update json.RawMessage, replaying bool) bool {
 	prompt := s.prompted.Load()
 	switch {
+	case s.cfg.Adopt:
 	case prompt != nil:
 		return echoes(update, *prompt)
 	case replaying, s.cfg.Resume != "" && s.replay.begins(update):
@@ -219,7 +227,7 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 		then = append(then, event.Config{Options: options.value})
 	}
 	e.record(append([]event.Payload{p}, then...)...)
-	if method == methodLoad {
+	if method == methodLoad && !s.cfg.Adopt {
 		e.record(s.replay.verdict(s.known.Load())...)
 	}
 	s.release(e)

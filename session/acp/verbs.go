@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -128,41 +127,6 @@ func (a *Agent) SetConfigOption(ctx context.Context, id string, value any, by ev
 	}
 	_, err := a.ask(ctx, &call{method: methodSetOption, about: id, by: by}, params)
 	return err
-}
-
-// StoredSession is a session that the agent stores.
-type StoredSession struct {
-	ID        string `json:"sessionId"`
-	Workspace string `json:"cwd"`
-	Title     string `json:"title"`
-	UpdatedAt string `json:"updatedAt"`
-}
-
-// ErrNotOffered means that the agent does not support the request.
-var ErrNotOffered = errors.New("the agent does not offer this")
-
-// List returns one page of the sessions that the agent stores for its workspace,
-// and the cursor of the next page, empty at the end.
-func (a *Agent) List(ctx context.Context, cursor string) ([]StoredSession, string, error) {
-	if !a.can(func(o offers) bool { return o.list }) {
-		return nil, "", fmt.Errorf("%s: %w", methodList, ErrNotOffered)
-	}
-	params := map[string]any{"cwd": a.cfg.Workspace}
-	if cursor != "" {
-		params["cursor"] = cursor
-	}
-	result, err := a.request(ctx, methodList, params)
-	if err != nil {
-		return nil, "", err
-	}
-	var page struct {
-		Sessions   []StoredSession `json:"sessions"`
-		NextCursor string          `json:"nextCursor"`
-	}
-	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, "", fmt.Errorf("%s: unreadable answer: %w", methodList, err)
-	}
-	return page.Sessions, page.NextCursor, nil
 }
 
 // Forget makes the agent delete its session, if it supports that.
