@@ -60,6 +60,14 @@ type SessionStart struct {
 	Policy *Policy `json:"policy,omitempty"`
 	// ForkedFrom is set in a fork. Older forks have it in their metadata only.
 	ForkedFrom *Forked `json:"forked_from,omitempty"`
+	// Adopted is set in a session that the agent had before. The events up to the note
+	// abide/adopted are the past as the agent told it.
+	Adopted *Adopted `json:"adopted,omitempty"`
+}
+
+// Adopted names the session of the agent that a session continues.
+type Adopted struct {
+	AgentSessionID string `json:"agent_session_id"`
 }
 
 // Forked names the other session of a fork, and the event where they part.
@@ -509,6 +517,7 @@ type Made struct {
 	CreatedAt   *time.Time `json:"created_at,omitempty"`
 	Policy      *Policy    `json:"policy,omitempty"`
 	ForkedFrom  *Forked    `json:"forked_from,omitempty"`
+	Adopted     *Adopted   `json:"adopted,omitempty"`
 }
 
 // Corrupt stands for an event that cannot be read; it is made while reading

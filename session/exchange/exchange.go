@@ -23,33 +23,34 @@ var blobName = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // exported is metadata.json of an export. It has nothing of the hub's machine: no run or
 // boot, no place in a file, no birth time and no user id.
 type exported struct {
-	Format      int           `json:"format"`
-	SessionID   string        `json:"session_id"`
-	Name        string        `json:"name,omitempty"`
-	Named       bool          `json:"named,omitempty"`
-	Agent       string        `json:"agent,omitempty"`
-	Workspace   string        `json:"workspace,omitempty"`
-	ProjectRoot string        `json:"project_root,omitempty"`
-	CreatedBy   string        `json:"created_by,omitempty"`
-	CreatedAt   time.Time     `json:"created_at"`
-	UpdatedAt   time.Time     `json:"updated_at"`
-	Status      string        `json:"status,omitempty"`
-	Archived    bool          `json:"archived,omitempty"`
-	Imported    bool          `json:"imported,omitempty"`
-	ForkedFrom  *event.Forked `json:"forked_from,omitempty"`
-	LastLine    string        `json:"last_line,omitempty"`
-	Mode        string        `json:"mode,omitempty"`
-	EventCount  int64         `json:"event_count"`
-	MinSeq      event.Seq     `json:"min_seq"`
-	MaxSeq      event.Seq     `json:"max_seq"`
-	Epoch       string        `json:"epoch"`
+	Format      int            `json:"format"`
+	SessionID   string         `json:"session_id"`
+	Name        string         `json:"name,omitempty"`
+	Named       bool           `json:"named,omitempty"`
+	Agent       string         `json:"agent,omitempty"`
+	Workspace   string         `json:"workspace,omitempty"`
+	ProjectRoot string         `json:"project_root,omitempty"`
+	CreatedBy   string         `json:"created_by,omitempty"`
+	CreatedAt   time.Time      `json:"created_at"`
+	UpdatedAt   time.Time      `json:"updated_at"`
+	Status      string         `json:"status,omitempty"`
+	Archived    bool           `json:"archived,omitempty"`
+	Imported    bool           `json:"imported,omitempty"`
+	ForkedFrom  *event.Forked  `json:"forked_from,omitempty"`
+	Adopted     *event.Adopted `json:"adopted,omitempty"`
+	LastLine    string         `json:"last_line,omitempty"`
+	Mode        string         `json:"mode,omitempty"`
+	EventCount  int64          `json:"event_count"`
+	MinSeq      event.Seq      `json:"min_seq"`
+	MaxSeq      event.Seq      `json:"max_seq"`
+	Epoch       string         `json:"epoch"`
 }
 
 func exportedMetadata(md journal.Metadata) exported {
 	return exported{
 		Format: md.Format, SessionID: md.SessionID, Name: md.Name, Named: md.Named, Agent: md.Agent, Workspace: md.Workspace, ProjectRoot: md.ProjectRoot,
 		CreatedBy: md.CreatedBy, CreatedAt: md.CreatedAt, UpdatedAt: md.UpdatedAt, Status: md.Status, Archived: md.Archived, Imported: md.Imported,
-		ForkedFrom: md.ForkedFrom, LastLine: md.LastLine, Mode: md.Mode,
+		ForkedFrom: md.ForkedFrom, Adopted: md.Adopted, LastLine: md.LastLine, Mode: md.Mode,
 		EventCount: md.EventCount, MinSeq: md.MinSeq, MaxSeq: md.MaxSeq, Epoch: md.Epoch,
 	}
 }

@@ -42,6 +42,8 @@ type Metadata struct {
 	// ForkedFrom is the place in another session that this one was forked from. It is
 	// session_start's, except in older logs.
 	ForkedFrom *event.Forked `json:"forked_from,omitempty"`
+	// Adopted is session_start's: the agent's session that this one continues.
+	Adopted *event.Adopted `json:"adopted,omitempty"`
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`

@@ -17,7 +17,7 @@ type Store interface {
 	// SessionID and Epoch; the log begins with that event.
 	Create(ctx context.Context, start event.SessionStart) (id string, err error)
 	// Import creates a session from events that have seqs, times and epochs. It creates
-	// all of it or nothing. The metadata is marked Imported. ErrExists if a session has
+	// all of it or nothing. The metadata is marked Imported unless the events are Own. ErrExists if a session has
 	// the id, ErrInvalid if the events are not a log from its beginning.
 	Import(ctx context.Context, in Imported) (id string, err error)
 	// Lease asks whether this hub may write a session. It is granted at once unless
@@ -99,7 +99,7 @@ func (p Place) Compare(other Place) int {
 	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
 }
 
-// Imported is a session that comes from another hub.
+// Imported is a session that comes whole: from another hub, or with a past.
 type Imported struct {
 	// First is its session_start, which has its id and epoch.
 	First event.Event
@@ -112,4 +112,6 @@ type Imported struct {
 	Name string
 	// Files are small files of the session by name, as in Files of a Log.
 	Files map[string][]byte
+	// Own means that this hub made the events: the metadata is not marked Imported.
+	Own bool
 }

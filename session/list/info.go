@@ -27,6 +27,7 @@ func infoOf(m journal.Metadata) Info {
 		Pinned:      m.Pinned,
 		Imported:    m.Imported,
 		ForkedFrom:  m.ForkedFrom,
+		Adopted:     m.Adopted,
 		LastLine:    m.LastLine,
 	}
 }

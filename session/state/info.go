@@ -29,6 +29,8 @@ type Info struct {
 	// Forks are the sessions forked from this one.
 	ForkedFrom *event.Forked  `json:"forked_from,omitempty"`
 	Forks      []event.Forked `json:"forks,omitempty"`
+	// Adopted is set if the agent had the session before.
+	Adopted *event.Adopted `json:"adopted,omitempty"`
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string `json:"last_line,omitempty"`

@@ -121,7 +121,7 @@ func (l *Log) take(ctx context.Context, epoch string, in journal.Imported) error
 	l.metadataFile.version++
 	l.metadataFile.mu.Unlock()
 	return l.Label(func(m *journal.Metadata) {
-		m.Imported = true
+		m.Imported = !in.Own
 		if in.Name != "" {
 			m.Name, m.Named = in.Name, true
 		}

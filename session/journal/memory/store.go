@@ -88,7 +88,7 @@ func metaOf(start event.SessionStart, now time.Time) journal.Metadata {
 	return journal.Metadata{
 		Format: 1, SessionID: start.SessionID, Agent: start.Agent, Workspace: start.Workspace, ProjectRoot: start.ProjectRoot,
 		CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID, RequestKey: start.RequestKey, RequestHash: start.RequestHash, Policy: start.Policy,
-		ForkedFrom: start.ForkedFrom, CreatedAt: now,
+		ForkedFrom: start.ForkedFrom, Adopted: start.Adopted, CreatedAt: now,
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *Store) Import(ctx context.Context, in journal.Imported) (string, error)
 	}
 	k := newKept(start.SessionID, start.Epoch)
 	k.meta = metaOf(start, in.First.Time)
-	k.meta.Imported, k.meta.Name, k.meta.Named = true, in.Name, in.Name != ""
+	k.meta.Imported, k.meta.Name, k.meta.Named = !in.Own, in.Name, in.Name != ""
 	maps.Copy(k.files, in.Files)
 	if err := k.take(ctx, in); err != nil {
 		return k.id, fmt.Errorf("import session %s: %w", k.id, err)
