@@ -38,6 +38,11 @@ const patience = time.Minute
 
 // hub is a complete hub on a real listener, with a real store and real sessions.
 // Its agents are puppets.
+// listsOne is an agent with one session from before, in the folder that it is asked in.
+func listsOne(_ context.Context, _, workspace, _, _ string) (page []session.PastSession, next string, err error) {
+	return []session.PastSession{{AgentSessionID: "before", Folder: workspace, Title: "Before", UpdatedAt: time.Unix(1e9, 0)}}, "", nil
+}
+
 type hub struct {
 	t        *testing.T
 	dir      string
@@ -95,7 +100,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
-		Strict: true,
+		Strict: true, ListPast: listsOne,
 		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

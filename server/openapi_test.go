@@ -240,6 +240,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/folders", "", map[string]string{"path": filepath.Join(s.Info().Workspace, "made")}},
 		{"GET", "/api/folder", "/api/folder?path=/", nil},
 		{"GET", "/api/agents/setup", "", nil},
+		{"GET", "/api/agents/{name}/sessions", "/api/agents/puppet/sessions", nil},
+		{"POST", "/api/agents/{name}/adopt", "/api/agents/puppet/adopt", map[string]string{"agent_session_id": "before"}},
 		{"POST", "/api/agents", "", map[string]string{"name": "here"}},
 		{"POST", "/api/agents/{name}/check", "/api/agents/fake/check", map[string]string{"prompt": "hello"}},
 		{"POST", "/api/agents/{name}/login", "/api/agents/fake/login", map[string]string{"method_id": "here"}},

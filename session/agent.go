@@ -59,6 +59,9 @@ type AgentSpec struct {
 	// AgentSessionID is the agent's own id of an earlier session. The agent resumes
 	// or loads it if it can, or else creates a new one.
 	AgentSessionID string
+	// Adopt makes the agent load AgentSessionID or fail. The history that it repeats
+	// comes through the sink, each prompt in chunks of event.UserPrompt.
+	Adopt bool
 	// ContextLost is true if the log has earlier turns. An agent that creates a new
 	// session does not know them and reports so in its AgentStarted.
 	ContextLost bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/queue"
@@ -227,7 +228,7 @@ func (l *foldedLog) reportQueue(kept bool) {
 		l.logger.Error("queue was damaged and is rebuilt from the log", "err", d.Cause, "aside", d.Aside)
 		words = "The file of waiting prompts was damaged and is kept in the session's quarantine. " +
 			"Prompts that waited are lost; those in the log are safe."
-	} else if kept && l.queue.Missing() && l.fold.Turn > 0 {
+	} else if kept && l.queue.Missing() && l.fold.Turn > 0 && !strings.HasPrefix(l.fold.PromptID, state.PastPrompt) {
 		l.logger.Error("queue was missing and is rebuilt from the log")
 		words = "The file of waiting prompts was missing. If prompts waited they are lost; those in the log are safe."
 	}

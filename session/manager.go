@@ -32,6 +32,8 @@ type Options struct {
 	// empty is the system's directory for temporary files.
 	SpoolDir   string
 	StartAgent StartAgent
+	// ListPast asks an agent for the sessions that it stores. Nil: none can be asked.
+	ListPast ListPast
 	// Agents are the configured agents; the first is the default.
 	Agents []settings.Agent
 	// Workspaces are the directories in or under which sessions may run. Empty
@@ -86,6 +88,7 @@ type Manager struct {
 	reads     *list.ReadMarks
 	logger    *slog.Logger
 	freeDisk  func(dir string) (int64, error)
+	listPast  ListPast
 
 	ctx     context.Context // ends when the manager is closed
 	cancel  context.CancelFunc
@@ -132,6 +135,7 @@ func NewManager(o Options) (*Manager, error) {
 		reads:     list.OpenReadMarks(o.Store.Files(), o.Logger),
 		logger:    o.Logger,
 		freeDisk:  o.FreeDisk,
+		listPast:  o.ListPast,
 		ctx:       ctx,
 		cancel:    cancel,
 		open:      map[string]*opening{},

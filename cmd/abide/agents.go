@@ -64,6 +64,27 @@ func (a *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 	return nil, fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, spec.Agent)
 }
 
+// listPast is a session.ListPast.
+func (a *agents) listPast(ctx context.Context, name, workspace, folder, cursor string) (page []session.PastSession, next string, err error) {
+	for _, agent := range *a.configured.Load() {
+		if agent.Name != name {
+			continue
+		}
+		c := agentsetup.Run(agent, versionText())
+		c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = workspace, a.hubID, a.runID, "list-"+name, a.logger
+		stored, next, err := acp.List(ctx, c, folder, cursor)
+		var login *acp.AuthError
+		if errors.As(err, &login) {
+			return nil, "", loginNeeded(login.Methods, err)
+		}
+		for _, s := range stored {
+			page = append(page, session.PastSession{AgentSessionID: s.ID, Folder: s.Workspace, Title: s.Title, UpdatedAt: s.UpdatedAt})
+		}
+		return page, next, err
+	}
+	return nil, "", fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, name)
+}
+
 func (a *agents) run(ctx context.Context, agent config.Agent, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 	past := &past{}
 	if spec.ContextLost {
@@ -71,7 +92,7 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 	}
 	c := agentsetup.Run(agent, versionText())
 	c.Workspace, c.HubID, c.RunID, c.SessionID = spec.Workspace, a.hubID, a.runID, spec.SessionID
-	c.Resume, c.ContextLost, c.Account, c.Known = spec.AgentSessionID, spec.ContextLost, past.text, past.known
+	c.Resume, c.Adopt, c.ContextLost, c.Account, c.Known = spec.AgentSessionID, spec.Adopt, spec.ContextLost, past.text, past.known
 	c.Private, c.AuthMethod, c.OpenBlob, c.Logger = a.own, spec.AuthMethod, spec.OpenBlob, a.logger
 	running, err := acp.Start(ctx, c, sink)
 	var login *acp.AuthError

@@ -108,7 +108,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git,
-		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, Logger: logger,
+		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
 	})

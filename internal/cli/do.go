@@ -189,6 +189,75 @@ func (p *Program) folder(named string) (string, error) {
 	return path, nil
 }
 
+// adopt lists the sessions that an agent stores, or continues one.
+func (p *Program) adopt() *cobra.Command {
+	var folder, cursor string
+	cmd := p.onHub(&cobra.Command{
+		Use: "adopt AGENT [ID]", Short: "Continue a session that an agent has from before; without ID, list them",
+		Long: "Continue a session that an agent has from before, as from its own terminal, and print the id of the session here. " +
+			"Its history comes with it. The same again prints the same id.\n\nWithout ID, list the agent's sessions by folder and time.",
+		Example: "abide adopt claude\nabide adopt claude 0b5d1c1e-5f0c-4a86-9d5c-6f2f3a0b8a11", Args: cobra.RangeArgs(1, 2),
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		workspace := ""
+		if folder != "" {
+			var err error
+			if workspace, err = p.folder(folder); err != nil {
+				return err
+			}
+		}
+		if len(args) == 1 {
+			page, err := hub.PastSessions(ctx, args[0], workspace, cursor)
+			if err != nil || p.json {
+				return p.orJSON(page, err)
+			}
+			return p.printPast(page)
+		}
+		if cursor != "" {
+			return Usagef("--cursor goes with the list")
+		}
+		made, err := again(ctx, func() (wire.SessionInfo, error) {
+			return hub.Adopt(ctx, args[0], wire.Adopt{AgentSessionID: args[1], Workspace: workspace})
+		})
+		if err != nil || p.json {
+			return p.orJSON(made, err)
+		}
+		_, err = fmt.Fprintln(p.Stdout, made.SessionID)
+		return err
+	})
+	cmd.Flags().StringVar(&folder, "folder", "", "list the sessions of folder `F` only; with ID, continue it in F (default: its own)")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "list the page at `CURSOR`, which the page before names")
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+func (p *Program) printPast(page wire.PastSessions) error {
+	var rows [][]string
+	for _, s := range page.Sessions {
+		when := ""
+		if s.UpdatedAt != nil {
+			when = ago(time.Since(*s.UpdatedAt))
+		}
+		row := []string{plain.Line(s.AgentSessionID), when, plain.Line(s.Folder), plain.Line(s.Title)}
+		switch {
+		case s.SessionID != "":
+			row = append(row, "here as "+plain.Line(s.SessionID))
+		case s.Refused != "":
+			row = append(row, "not continued: "+plain.Line(s.Refused))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(p.Stderr, "The agent lists no sessions.")
+	}
+	if err := p.table(rows); err != nil {
+		return err
+	}
+	if page.NextCursor != "" {
+		fmt.Fprintf(p.Stderr, "More: --cursor %s\n", plain.Line(page.NextCursor))
+	}
+	return nil
+}
+
 func (p *Program) create() *cobra.Command {
 	var b beginning
 	cmd := p.onHub(&cobra.Command{

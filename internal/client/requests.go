@@ -65,6 +65,27 @@ func (h *Hub) AgentSetup(ctx context.Context) (wire.AgentSetup, error) {
 	return answer, err
 }
 
+// PastSessions lists a page of the sessions that an agent stores.
+func (h *Hub) PastSessions(ctx context.Context, agent, folder, cursor string) (wire.PastSessions, error) {
+	query := url.Values{}
+	if folder != "" {
+		query.Set("folder", folder)
+	}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var answer wire.PastSessions
+	err := h.do(ctx, http.MethodGet, "/api/agents/"+url.PathEscape(agent)+"/sessions?"+query.Encode(), nil, &answer)
+	return answer, err
+}
+
+// Adopt continues a session that an agent stores.
+func (h *Hub) Adopt(ctx context.Context, agent string, in wire.Adopt) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	err := h.do(ctx, http.MethodPost, "/api/agents/"+url.PathEscape(agent)+"/adopt", in, &info)
+	return info, err
+}
+
 // Rules lists the rules that answer in a session.
 func (h *Hub) Rules(ctx context.Context, id string) ([]wire.Rule, error) {
 	var answer wire.Rules

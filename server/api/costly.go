@@ -15,8 +15,8 @@ type cost int
 
 const (
 	cheap        cost = iota
-	computing         // search, previews, git
-	transferring      // exports and imports
+	computing         // search, previews, git, an agent asked for its sessions
+	transferring      // exports, imports, adoptions
 	costs
 )
 
@@ -33,9 +33,9 @@ const (
 // costOf returns the class of a request.
 func costOf(rt route, r *http.Request) cost {
 	switch rt.path {
-	case "/api/import", "/api/sessions/{id}/export":
+	case "/api/import", "/api/sessions/{id}/export", "/api/agents/{name}/adopt":
 		return transferring
-	case "/api/search", "/api/sessions/{id}/complete", "/api/sessions/{id}/changes", "/api/sessions/{id}/change":
+	case "/api/search", "/api/agents/{name}/sessions", "/api/sessions/{id}/complete", "/api/sessions/{id}/changes", "/api/sessions/{id}/change":
 		return computing
 	case "/api/sessions/{id}/blobs/{sha256}":
 		if r.URL.Query().Get("preview") == "true" {

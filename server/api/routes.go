@@ -59,6 +59,7 @@ func sections() []section {
 		sessionRows(),
 		setupRows(),
 		forkRows(),
+		adoptRows(),
 		recordRows(),
 		eventRows(),
 		socketRows(),

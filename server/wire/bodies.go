@@ -4,7 +4,7 @@ package wire
 // TypeScript types are generated from them.
 func Bodies() []any {
 	return []any{
-		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, LoginInput{}, Login{},
+		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, LoginInput{}, Login{}, PastSessions{}, Adopt{},
 		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
 		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},

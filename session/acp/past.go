@@ -3,16 +3,9 @@ package acp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	"github.com/abidehub/abide/session/event"
 )
-
-// ErrNotOffered means that the agent does not support the request.
-var ErrNotOffered = errors.New("the agent does not offer this")
 
 // StoredSession is a session that an agent stores.
 type StoredSession struct {
@@ -79,36 +72,4 @@ func storedSessions(result json.RawMessage) (page []StoredSession, next string, 
 		page = append(page, s.StoredSession)
 	}
 	return page, answer.NextCursor, nil
-}
-
-// pastPrompt converts a chunk of a prompt that an agent repeats. Pictures and other
-// contents without a text are named in brackets.
-func pastPrompt(update json.RawMessage) (event.UserPrompt, bool) {
-	var u struct {
-		Kind      string `json:"sessionUpdate"`
-		MessageID string `json:"messageId"`
-		Content   struct {
-			Type     string `json:"type"`
-			Text     string `json:"text"`
-			URI      string `json:"uri"`
-			Resource struct {
-				URI string `json:"uri"`
-			} `json:"resource"`
-		} `json:"content"`
-	}
-	if json.Unmarshal(update, &u) != nil || u.Kind != "user_message_chunk" {
-		return event.UserPrompt{}, false
-	}
-	text := u.Content.Text
-	switch u.Content.Type {
-	case "text":
-		text, _, _ = strings.Cut(text, reminder)
-	case "resource_link":
-		text = "[" + u.Content.URI + "]"
-	case "resource":
-		text = "[" + u.Content.Resource.URI + "]"
-	default:
-		text = "[" + u.Content.Type + "]"
-	}
-	return event.UserPrompt{PromptID: u.MessageID, Text: event.Text(text)}, true
 }

@@ -228,3 +228,35 @@ func without(list, other []string) []string {
 	}
 	return slices.DeleteFunc(append([]string{}, list...), func(s string) bool { return known[s] })
 }
+
+// pastPrompt converts a chunk of a prompt that an agent repeats. Pictures and other
+// contents without a text are named in brackets.
+func pastPrompt(update json.RawMessage) (event.UserPrompt, bool) {
+	var u struct {
+		Kind      string `json:"sessionUpdate"`
+		MessageID string `json:"messageId"`
+		Content   struct {
+			Type     string `json:"type"`
+			Text     string `json:"text"`
+			URI      string `json:"uri"`
+			Resource struct {
+				URI string `json:"uri"`
+			} `json:"resource"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(update, &u) != nil || u.Kind != "user_message_chunk" {
+		return event.UserPrompt{}, false
+	}
+	text := u.Content.Text
+	switch u.Content.Type {
+	case "text":
+		text, _, _ = strings.Cut(text, reminder)
+	case "resource_link":
+		text = "[" + u.Content.URI + "]"
+	case "resource":
+		text = "[" + u.Content.Resource.URI + "]"
+	default:
+		text = "[" + u.Content.Type + "]"
+	}
+	return event.UserPrompt{PromptID: u.MessageID, Text: event.Text(text)}, true
+}

@@ -129,6 +129,9 @@ func (a *Agent) SetConfigOption(ctx context.Context, id string, value any, by ev
 	return err
 }
 
+// ErrNotOffered means that the agent does not support the request.
+var ErrNotOffered = errors.New("the agent does not offer this")
+
 // Forget makes the agent delete its session, if it supports that.
 func (a *Agent) Forget(ctx context.Context) error {
 	if !a.can(func(o offers) bool { return o.delete }) {

@@ -10,6 +10,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
+// PastPrompt begins the ids of the prompts in the past of an adopted session. They never
+// waited in a queue.
+const PastPrompt = "abide/past-"
+
 // MaxID limits an id that a client chooses, in bytes.
 const MaxID = 128
 

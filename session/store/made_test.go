@@ -18,7 +18,7 @@ import (
 func madeBy(m journal.Metadata) journal.Metadata {
 	return journal.Metadata{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy,
-		RequestKey: m.RequestKey, RequestHash: m.RequestHash, CreatedAt: m.CreatedAt, Policy: m.Policy, ForkedFrom: m.ForkedFrom,
+		RequestKey: m.RequestKey, RequestHash: m.RequestHash, CreatedAt: m.CreatedAt, Policy: m.Policy, ForkedFrom: m.ForkedFrom, Adopted: m.Adopted,
 	}
 }
 
@@ -45,6 +45,7 @@ func TestASessionKnowsWhatMadeItWithoutItsFirstFileAndItsMetadata(t *testing.T) 
 				Agent: "demo", Workspace: "/w/sub", ProjectRoot: "/w", CreatedBy: "owner", RequestKey: "k1", RequestHash: "0e7c",
 				Policy:     &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 5},
 				ForkedFrom: &event.Forked{SessionID: "20260221-140307-9f3a11c0", Seq: 7},
+				Adopted:    &event.Adopted{AgentSessionID: "a1"},
 			})
 			require.NoError(t, err)
 			want := madeBy(l.Metadata())

@@ -31,6 +31,10 @@ export interface Forked {
   seq: Seq
 }
 
+export interface Adopted {
+  agent_session_id: string
+}
+
 export interface SessionStartData {
   format: number
   session_id: string
@@ -46,6 +50,7 @@ export interface SessionStartData {
   settings?: AgentSettings
   policy?: Policy
   forked_from?: Forked
+  adopted?: Adopted
 }
 
 export interface Blob {
@@ -386,6 +391,7 @@ export interface SegmentStartData {
   created_at?: string
   policy?: Policy
   forked_from?: Forked
+  adopted?: Adopted
 }
 
 export interface CorruptData {
@@ -769,6 +775,7 @@ export interface SessionInfo {
   imported?: boolean
   forked_from?: Forked
   forks?: Forked[]
+  adopted?: Adopted
   last_line?: string
   read_seq?: Seq
 }
@@ -1006,6 +1013,25 @@ export interface LoginInput {
 
 export interface Login {
   method_id: string
+}
+
+export interface PastSession {
+  agent_session_id: string
+  folder?: string
+  title?: string
+  updated_at?: string
+  session_id?: string
+  refused?: string
+}
+
+export interface PastSessions {
+  sessions: PastSession[]
+  next_cursor?: string
+}
+
+export interface Adopt {
+  agent_session_id: string
+  workspace?: string
 }
 
 export interface Recording {

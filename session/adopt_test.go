@@ -1,0 +1,160 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/transcript"
+)
+
+// hadBefore is a hub whose demo agent has a session from before, with two prompts.
+func hadBefore(t *testing.T) (h *hub, demo hubOption, of session.PastSession) {
+	t.Helper()
+	demo = withDemoAgent(t)
+	before := newHub(t, demo)
+	b := before.create()
+	say(t, b, "one", "/plan")
+	awaitIdle(t, b)
+	say(t, b, "two", "/markdown")
+	awaitIdle(t, b)
+	before.close()
+	h = newDiskHub(t, demo, func(o *session.Options, _ *store.Options) {
+		o.DefaultWorkspace = before.workspace
+	})
+	page, next, err := h.manager.PastSessions(ctxOf(t), "demo", "", "")
+	require.NoError(t, err)
+	require.Empty(t, next)
+	require.Len(t, page, 1)
+	return h, demo, page[0]
+}
+
+func adopt(t *testing.T, h *hub, id string) (b *session.BackgroundSession, made bool) {
+	t.Helper()
+	b, made, err := h.manager.Adopt(ctxOf(t), session.AdoptRequest{Agent: "demo", AgentSessionID: id, Actor: person("ann")})
+	require.NoError(t, err)
+	return b, made
+}
+
+func TestASessionThatAnAgentHasIsContinued(t *testing.T) {
+	h, _, past := hadBefore(t)
+	require.Equal(t, "/plan", past.Title)
+	require.Empty(t, past.SessionID)
+	require.Empty(t, past.Refused)
+	b, made := adopt(t, h, past.AgentSessionID)
+	require.True(t, made)
+	require.Equal(t, &event.Adopted{AgentSessionID: past.AgentSessionID}, b.Info().Adopted)
+	require.Equal(t, past.Folder, b.Info().Workspace)
+	require.False(t, b.Info().Imported)
+	require.Equal(t, state.StatusIdle, b.Info().Status)
+	require.Equal(t, past.Title, b.Info().Name)
+
+	requireLawful(t, b, true)
+	prompts := payloads[event.UserPrompt](t, b)
+	require.Equal(t, []event.Text{"/plan", "/markdown"}, []event.Text{prompts[0].Text, prompts[1].Text})
+	require.Len(t, prompts, 2)
+	require.Len(t, payloads[event.TurnEnd](t, b), 2)
+	require.Empty(t, payloads[event.Error](t, b))
+	require.NotEmpty(t, payloads[event.Plan](t, b))
+	require.Empty(t, payloads[event.Usage](t, b), "usage is of another time")
+	notes := payloads[event.Note](t, b)
+	require.Equal(t, session.NoteAdopted, notes[len(notes)-1].Statement(), "the note ends the past")
+	require.Contains(t, string(exported(t, b, export.Markdown)), "/markdown")
+
+	// It is a session like any other: its agent resumes, and knows its past.
+	before := len(events(t, b))
+	say(t, b, "three", "/plan")
+	awaitIdle(t, b)
+	started := payloads[event.AgentStarted](t, b)
+	require.Len(t, started, 2)
+	require.Equal(t, event.ResumedByResume, started[1].Resumed)
+	require.Equal(t, past.AgentSessionID, started[1].AgentSessionID)
+	require.Len(t, payloads[event.UserPrompt](t, b), 3)
+	require.Empty(t, b.State().Interruption)
+	var account transcript.Account
+	for _, e := range events(t, b)[:before] {
+		account.Apply(e)
+	}
+	require.Equal(t, []transcript.AccountPrompt{{Text: "/plan"}, {Text: "/markdown"}}, account.Prompts, "what a replay is held against")
+	page, _, err := h.manager.PastSessions(ctxOf(t), "demo", past.Folder, "")
+	require.NoError(t, err)
+	require.Equal(t, b.ID(), page[0].SessionID)
+}
+
+func TestAnAgentsSessionIsContinuedOnceHoweverOftenItIsAsked(t *testing.T) {
+	h, demo, past := hadBefore(t)
+	var made sync.Map
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			b, _, err := h.manager.Adopt(context.Background(), session.AdoptRequest{Agent: "demo", AgentSessionID: past.AgentSessionID, Actor: person("ann")})
+			if err != nil {
+				t.Errorf("adopt: %v", err)
+				return
+			}
+			made.Store(b.ID(), b)
+		})
+	}
+	group.Wait()
+	require.Len(t, h.journal.List(), 1)
+	id := h.journal.List()[0].SessionID
+
+	// After a crash, and although its agent has another session by now.
+	require.NoError(t, os.Remove(filepath.Join(h.dir, "sessions", id, "metadata.json")))
+	c := h.copyOf(t, demo, func(o *session.Options, _ *store.Options) { o.DefaultWorkspace = past.Folder })
+	b, again := adopt(t, c, past.AgentSessionID)
+	require.False(t, again)
+	require.Equal(t, id, b.ID())
+}
+
+// cutJournal fails an import after some events, as a crash would.
+type cutJournal struct {
+	journal.Store
+	after int
+}
+
+func (c *cutJournal) Import(ctx context.Context, in journal.Imported) (string, error) {
+	next, n := in.Next, 0
+	in.Next = func() (event.Event, error) {
+		if n++; n > c.after {
+			return event.Event{}, errors.New("cut")
+		}
+		return next()
+	}
+	return c.Store.Import(ctx, in)
+}
+
+func TestAPastThatIsCutOffLeavesNothing(t *testing.T) {
+	h, demo, past := hadBefore(t)
+	h.close()
+	cut := &cutJournal{after: 5}
+	st, err := store.Open(h.dir, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	cut.Store = st.Journal()
+	options := session.Options{Store: cut, DefaultWorkspace: past.Folder}
+	demo(&options, nil)
+	m, err := session.NewManager(options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
+	request := session.AdoptRequest{Agent: "demo", AgentSessionID: past.AgentSessionID, Actor: person("ann")}
+	_, _, err = m.Adopt(ctxOf(t), request)
+	require.ErrorContains(t, err, "cut")
+	require.Empty(t, cut.List())
+	cut.after = 1 << 30
+	b, made, err := m.Adopt(ctxOf(t), request)
+	require.NoError(t, err)
+	require.True(t, made)
+	require.Len(t, payloads[event.UserPrompt](t, b), 2)
+}
