@@ -9,8 +9,8 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/observer"
-	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
+	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
@@ -22,7 +22,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant
 		return noPlace()
 	}
 	defer s.clients.leave(grant)
-	if tcp, ok := api.ConnOf(r).(tcpConn); ok {
+	if tcp, ok := running.ConnOf(r).(tcpConn); ok {
 		if err := boundUnsent(tcp, unsentBytes); err != nil {
 			return err
 		}

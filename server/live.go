@@ -7,6 +7,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
+	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/session"
 )
 
@@ -16,7 +17,7 @@ type live struct{ *Server }
 var _ api.Live = live{}
 
 func (l live) Begin(r *http.Request, g auth.Grant) (done func(), err error) {
-	l.clients.know(api.ConnOf(r))
+	l.clients.know(running.ConnOf(r))
 	if !l.clients.begin(g) {
 		return nil, tooManyRequests()
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/session"
 )
 
@@ -174,7 +175,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 		MaxHeaderBytes:    32 << 10,
 		ConnState:         s.clients.connState,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
-		ConnContext:       api.WithConn,
+		ConnContext:       running.WithConn,
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 	}
 	failed := make(chan error, len(listeners))

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/backlog"
+	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
@@ -80,8 +81,8 @@ type API struct {
 	handler  http.Handler
 
 	refusals refusalBound
-	held     heldSet
-	costly   [costs]costly
+	running  running.Set
+	costly   [costs]running.Costly
 }
 
 // Folders allows folders for sessions. Its errors are those of package session.

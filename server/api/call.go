@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
 )
@@ -19,8 +20,8 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	grant  auth.Grant
-	over   func() // the request no longer counts as running; may be called again
-	held   *held  // nil below the gate Credential
+	over   func()           // the request no longer counts as running; may be called again
+	held   *running.Request // nil below the gate Credential
 }
 
 // id returns the session id in the path.
@@ -50,24 +51,5 @@ func (c *call) logger() *slog.Logger {
 	return c.server.logger.With("method", c.r.Method, "path", c.r.URL.Path)
 }
 
-// hold makes the request of a call last as long as its grant, until let go.
-func (s *API) hold(c *call, may func(auth.Grant) bool) (letGo func()) {
-	ctx, cancel := context.WithCancelCause(c.r.Context())
-	h := &held{
-		registry: s.registry, grant: c.grant, may: may, conn: ConnOf(c.r),
-		control: http.NewResponseController(c.w), cancel: cancel,
-	}
-	c.r = c.r.WithContext(ctx)
-	c.r.Body = heldBody{c.r.Body, h}
-	c.w = &heldWriter{ResponseWriter: c.w, held: h, request: c.r}
-	c.held = h
-	s.held.add(h)
-	return func() {
-		h.release()
-		s.held.remove(h)
-		cancel(nil)
-	}
-}
-
 // Regrant ends the running requests whose grant has ended.
-func (s *API) Regrant() { s.held.regrant() }
+func (s *API) Regrant() { s.running.Regrant() }

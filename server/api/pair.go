@@ -179,7 +179,7 @@ func revokeRoute(s *API, c *call) error {
 		return err
 	}
 	if id == c.grant.ID {
-		c.held.release() // it is told the outcome
+		c.held.Release() // it is told the outcome
 	}
 	if err := s.registry.Revoke(id); err != nil {
 		return err

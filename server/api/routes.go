@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -139,15 +140,16 @@ func (s *API) serve(rt route, c *call) error {
 			return err
 		}
 		defer c.over()
-		defer s.hold(c, may)()
+		c.held, c.w, c.r = s.running.Hold(c.w, c.r, running.Admitted{Registry: s.registry, Grant: grant, May: may, Forbidden: Forbidden(), Refuse: refuse(c.r)})
+		defer s.running.LetGo(c.held)
 		if rt.doc.in == nil && !rt.doc.raw {
 			c.skipBody()
 		}
-		if err := c.held.check(); err != nil {
+		if err := c.held.Check(); err != nil {
 			return err
 		}
 		if class := costOf(rt, c.r); class != cheap {
-			leave, err := s.costly[class].take(c.r.Context(), grant)
+			leave, err := s.costly[class].Take(c.r.Context(), grant)
 			if err != nil {
 				return err
 			}
@@ -156,11 +158,20 @@ func (s *API) serve(rt route, c *call) error {
 	}
 	err = rt.handle(s, c)
 	if err != nil && c.held != nil {
-		if over := c.held.check(); over != nil {
+		if over := c.held.Check(); over != nil {
 			return over
 		}
 	}
 	return err
+}
+
+// refuse answers a request with an error in the place of its handler.
+func refuse(r *http.Request) func(http.ResponseWriter, error) {
+	return func(w http.ResponseWriter, err error) {
+		setHeaders(w.Header(), r)
+		p, _ := Explain(err, "")
+		p.write(w)
+	}
 }
 
 // skipBody reads the body of a request whose route takes none, so that each route acts

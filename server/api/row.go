@@ -27,6 +27,31 @@ func (r route) methods() []string {
 	return []string{r.method}
 }
 
+// cost is a class of requests that take turns.
+type cost int
+
+const (
+	cheap        cost = iota
+	computing         // search, previews, git, an agent asked for its sessions
+	transferring      // exports, imports, adoptions
+	costs
+)
+
+// costOf returns the class of a request.
+func costOf(rt route, r *http.Request) cost {
+	switch rt.path {
+	case "/api/import", "/api/sessions/{id}/export", "/api/agents/{name}/adopt":
+		return transferring
+	case "/api/search", "/api/agents/{name}/sessions", "/api/sessions/{id}/complete", "/api/sessions/{id}/changes", "/api/sessions/{id}/change":
+		return computing
+	case "/api/sessions/{id}/blobs/{sha256}":
+		if r.URL.Query().Get("preview") == "true" {
+			return computing
+		}
+	}
+	return cheap
+}
+
 // doc is a route's documentation for openapi.json, besides its path and its gate.
 type doc struct {
 	summary string

@@ -34,8 +34,9 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
-		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings"}, true},
+		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
+		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/running", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings"}, true},
+		"server/running":              {[]string{"internal/auth", "session/state"}, false},
 		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
 		"session":                     {[]string{"observer", "queue", "session/journal", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "session/comment", "session/recorded", "session/exchange", "session/problem", "session/form", "session/slots", "session/presence", "session/settings", "session/worktree", "session/recovery"}, true},

@@ -1,23 +1,13 @@
-package api
+package running
 
 import (
 	"context"
-	"net/http"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
-	"github.com/abidehub/abide/server/wire"
-)
-
-// cost is a class of requests that take much memory, a process or a file for long.
-type cost int
-
-const (
-	cheap        cost = iota
-	computing         // search, previews, git, an agent asked for its sessions
-	transferring      // exports, imports, adoptions
-	costs
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -30,31 +20,17 @@ const (
 	costlyWait = 10 * time.Second
 )
 
-// costOf returns the class of a request.
-func costOf(rt route, r *http.Request) cost {
-	switch rt.path {
-	case "/api/import", "/api/sessions/{id}/export", "/api/agents/{name}/adopt":
-		return transferring
-	case "/api/search", "/api/agents/{name}/sessions", "/api/sessions/{id}/complete", "/api/sessions/{id}/changes", "/api/sessions/{id}/change":
-		return computing
-	case "/api/sessions/{id}/blobs/{sha256}":
-		if r.URL.Query().Get("preview") == "true" {
-			return computing
-		}
-	}
-	return cheap
-}
-
-// costly counts the running requests of one class.
-type costly struct {
+// Costly limits the running requests of one class that take much memory, a process or a
+// file for long. The zero value is ready, and safe for concurrent use.
+type Costly struct {
 	mu          sync.Mutex
 	all, others int            // others: not of owners of all sessions
 	of          map[string]int // by credential
 	freed       chan struct{}  // closed when one ends
 }
 
-// take waits for a place, which leave gives back.
-func (s *costly) take(ctx context.Context, g auth.Grant) (leave func(), err error) {
+// Take waits for a place, which leave gives back. The error is ErrBusy or that of ctx.
+func (s *Costly) Take(ctx context.Context, g auth.Grant) (leave func(), err error) {
 	owner := g.May(auth.Manage, "")
 	wait := time.NewTimer(costlyWait)
 	defer wait.Stop()
@@ -73,7 +49,7 @@ func (s *costly) take(ctx context.Context, g auth.Grant) (leave func(), err erro
 		select {
 		case <-freed:
 		case <-wait.C:
-			return nil, &Problem{Code: wire.CodeBusy, Message: "too many exports, searches or previews are under way", RetryAfter: RetryLater}
+			return nil, fmt.Errorf("%w: too many exports, searches or previews are under way", state.ErrBusy)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -81,7 +57,7 @@ func (s *costly) take(ctx context.Context, g auth.Grant) (leave func(), err erro
 }
 
 // count changes the numbers. The lock is held.
-func (s *costly) count(id string, owner bool, n int) {
+func (s *Costly) count(id string, owner bool, n int) {
 	if s.of == nil {
 		s.of = map[string]int{}
 	}
@@ -94,7 +70,7 @@ func (s *costly) count(id string, owner bool, n int) {
 	}
 }
 
-func (s *costly) leave(id string, owner bool) {
+func (s *Costly) leave(id string, owner bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count(id, owner, -1)

@@ -1,4 +1,6 @@
-package api
+// Package running holds admitted HTTP requests while they run: each ends with its grant,
+// and those that cost much take turns.
+package running
 
 import (
 	"context"
@@ -11,14 +13,12 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 )
 
-// held is an admitted request while it runs. It lasts as long as its grant: when that
+// Request is an admitted request while it runs. It lasts as long as its grant: when that
 // ends, its context ends, its body can no longer be read, and its answer is a refusal
 // in the place of what the handler answers. An answer that has begun is cut.
-type held struct {
-	registry *auth.Registry
-	grant    auth.Grant
-	may      func(auth.Grant) bool // what the route requires of the grant
-	conn     net.Conn              // nil if the request did not come over a connection of Serve
+type Request struct {
+	admitted Admitted
+	conn     net.Conn // nil if the request did not come over a connection of Serve
 	control  *http.ResponseController
 	cancel   context.CancelCauseFunc
 
@@ -28,23 +28,53 @@ type held struct {
 	over  error // why the request may not go on
 }
 
-// check asks the registry whether the grant is still good.
-func (h *held) check() error {
+// Admitted is what a request was admitted with.
+type Admitted struct {
+	Registry *auth.Registry
+	Grant    auth.Grant
+	// May reports whether a grant suffices for the request. Forbidden is its error if one
+	// no longer does.
+	May       func(auth.Grant) bool
+	Forbidden error
+	// Refuse sends a refusal as the answer.
+	Refuse func(http.ResponseWriter, error)
+}
+
+// Hold makes a request last as long as its grant, until LetGo. The handler uses the returned
+// writer and request.
+func (s *Set) Hold(w http.ResponseWriter, r *http.Request, a Admitted) (*Request, http.ResponseWriter, *http.Request) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	h := &Request{admitted: a, conn: ConnOf(r), control: http.NewResponseController(w), cancel: cancel}
+	r = r.WithContext(ctx)
+	r.Body = heldBody{r.Body, h}
+	s.add(h)
+	return h, &heldWriter{ResponseWriter: w, held: h}, r
+}
+
+// LetGo ends what Hold began: the handler has returned.
+func (s *Set) LetGo(h *Request) {
+	h.Release()
+	s.remove(h)
+	h.cancel(nil)
+}
+
+// Check asks the registry whether the grant is still good.
+func (h *Request) Check() error {
 	h.mu.Lock()
 	over, done := h.over, h.done
 	h.mu.Unlock()
 	if over != nil || done {
 		return over
 	}
-	now, err := h.registry.Grant(h.grant.Kind, h.grant.ID)
+	now, err := h.admitted.Registry.Grant(h.admitted.Grant.Kind, h.admitted.Grant.ID)
 	switch {
 	case err != nil:
 		err = &auth.Refusal{
-			Status: http.StatusUnauthorized, Ended: h.grant.Kind == auth.KindDevice,
+			Status: http.StatusUnauthorized, Ended: h.admitted.Grant.Kind == auth.KindDevice,
 			Message: "this access ended while the request was under way: nothing was answered",
 		}
-	case !h.may(now):
-		err = Forbidden()
+	case !h.admitted.May(now):
+		err = h.admitted.Forbidden
 	default:
 		return nil
 	}
@@ -62,8 +92,8 @@ func (h *held) check() error {
 
 // end ends a request whose grant has ended. An answer that has begun is cut, with what
 // the kernel holds for a slow reader; a body that is waited for is not any more.
-func (h *held) end() {
-	if h.check() == nil {
+func (h *Request) end() {
+	if h.Check() == nil {
 		return
 	}
 	h.mu.Lock()
@@ -83,9 +113,9 @@ func (h *held) end() {
 	}
 }
 
-// release lets the request go on without its grant, which it has ended itself, or
+// Release lets the request go on without its grant, which it has ended itself, or
 // because its handler has returned.
-func (h *held) release() {
+func (h *Request) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.done = true
@@ -95,12 +125,12 @@ func (h *held) release() {
 // then, so a handler does not act on it.
 type heldBody struct {
 	io.ReadCloser
-	held *held
+	held *Request
 }
 
 func (b heldBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if over := b.held.check(); over != nil {
+	if over := b.held.Check(); over != nil {
 		return n, over
 	}
 	return n, err
@@ -109,8 +139,7 @@ func (b heldBody) Read(p []byte) (int, error) {
 // heldWriter is the answer to a held request.
 type heldWriter struct {
 	http.ResponseWriter
-	held    *held
-	request *http.Request
+	held *Request
 }
 
 // Unwrap lets http.ResponseController find the connection.
@@ -131,7 +160,7 @@ func (w *heldWriter) Write(p []byte) (int, error) {
 
 // admit begins the answer, or refuses instead of it.
 func (w *heldWriter) admit() error {
-	over := w.held.check()
+	over := w.held.Check()
 	w.held.mu.Lock()
 	begun := w.held.begun
 	w.held.begun = true
@@ -139,30 +168,27 @@ func (w *heldWriter) admit() error {
 	if over == nil || begun {
 		return over
 	}
-	header := w.Header()
-	clear(header)
-	setHeaders(header, w.request)
-	p, _ := Explain(over, "")
-	p.write(w.ResponseWriter)
+	clear(w.Header())
+	w.held.admitted.Refuse(w.ResponseWriter, over)
 	return over
 }
 
-// heldSet holds the running requests.
-type heldSet struct {
+// Set holds the running requests.
+type Set struct {
 	mu   sync.Mutex
-	open map[*held]struct{}
+	open map[*Request]struct{}
 }
 
-func (s *heldSet) add(h *held) {
+func (s *Set) add(h *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = make(map[*held]struct{})
+		s.open = make(map[*Request]struct{})
 	}
 	s.open[h] = struct{}{}
 }
 
-func (s *heldSet) remove(h *held) {
+func (s *Set) remove(h *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, h)
@@ -171,16 +197,16 @@ func (s *heldSet) remove(h *held) {
 // ownEnd is how long a stream whose grant has expired may take to end by itself.
 const ownEnd = time.Second
 
-// regrant ends the requests whose grant is no longer in the registry.
-func (s *heldSet) regrant() {
+// Regrant ends the requests whose grant is no longer in the registry.
+func (s *Set) Regrant() {
 	s.mu.Lock()
-	list := make([]*held, 0, len(s.open))
+	list := make([]*Request, 0, len(s.open))
 	for h := range s.open {
 		list = append(list, h)
 	}
 	s.mu.Unlock()
 	for _, h := range list {
-		end := h.grant.ExpiresAt
+		end := h.admitted.Grant.ExpiresAt
 		if over := time.Since(end); !end.IsZero() && over >= 0 && over < ownEnd {
 			continue // a stream ends with a message unless its client reads too slowly
 		}
