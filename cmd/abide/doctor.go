@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/cli"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/record"
 )
 
 // finding is one thing that doctor looked at.
@@ -68,7 +69,7 @@ func (p *program) doctor(ctx context.Context) error {
 	}
 	var answer doctorAnswer
 	for _, found := range [][]finding{
-		checkUser(), checkData(c.Data), checkConfiguration(loader.Path), checkWarnings(c), checkWorkspaces(loader, c, workspaces),
+		checkUser(), checkData(c.Data), checkWaiting(c.Data), checkConfiguration(loader.Path), checkWarnings(c), checkWorkspaces(loader, c, workspaces),
 		checkNames(c), checkOutgoing(c), checkCredentials(c.Data), checkAgents(c), checkGit(ctx),
 	} {
 		answer.Findings = append(answer.Findings, found...)
@@ -114,6 +115,19 @@ func checkUser() []finding {
 		return []finding{{levelRisk, "user", "this is root: each agent's command may change the whole machine", "run abide as a user of its own (docs/security.md, “Another user”)"}}
 	}
 	return []finding{{levelOK, "user", fmt.Sprintf("uid %d, not root", os.Getuid()), ""}}
+}
+
+// checkWaiting looks for events of recorders that the hub did not take.
+func checkWaiting(data string) (found []finding) {
+	dir := record.Dir(data)
+	files, _ := os.ReadDir(dir) // most have none
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), record.RefusedEnding) {
+			what := "events of a recorder that the hub did not take are in " + filepath.Join(dir, f.Name())
+			found = append(found, finding{levelNote, "recordings", what, "each line is a JSON object: read them, then delete the file"})
+		}
+	}
+	return found
 }
 
 // checkData looks for files of the data directory that others may read.

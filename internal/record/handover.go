@@ -36,8 +36,7 @@ func HandOver(ctx context.Context, dir string, to func(Left) Destination, say fu
 		case errors.Is(err, ErrElsewhere):
 			err = nil
 		case errors.As(err, &final):
-			say("the hub refused the events that a killed recorder left, they are in %s: %v", path+refusedEnding, err)
-			err = s.refuse()
+			err = s.refuse(err, say)
 		case err == nil:
 			say("handed over what the killed recorder of session %s left", s.left.SessionID)
 			err = s.remove()

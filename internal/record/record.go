@@ -267,25 +267,38 @@ var errAway = errors.New("the hub is away")
 
 // handOver hands events over until the last was, and ends the session.
 func (t *tape) handOver(to Destination) {
+	var final *FinalError
 	switch err := t.handAll(to); {
 	case errors.Is(err, errAway):
 		t.say("%v", err)
 		return
+	case errors.As(err, &final) && !errors.Is(err, ErrElsewhere) && t.spool.waiting() > 0:
+		t.giveUp("%v", err)
+		if err := t.spool.refuse(err, t.say); err != nil {
+			t.say("%v", err)
+		}
+		_ = t.end(to) // the hub ends it otherwise
+		return
 	case err != nil:
 		t.giveUp("%v", err)
 	}
+	if t.end(to) == nil {
+		_ = t.spool.remove() // otherwise the next recorder ends the session once more
+	}
+}
+
+// end ends the session.
+func (t *tape) end(to Destination) error {
 	t.mu.Lock()
 	reason, stopped := t.reason, t.stopped
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	if err := to.End(ctx, reason); err != nil {
-		if !stopped { // the cause of a stop was said
-			t.say("the session stays open until the hub closes it: %v", err)
-		}
-		return
+	err := to.End(ctx, reason)
+	if err != nil && !stopped { // the cause of a stop was said
+		t.say("the session stays open until the hub closes it: %v", err)
 	}
-	_ = t.spool.remove() // otherwise the next recorder ends the session once more
+	return err
 }
 
 // handAll hands events over until there are none and will be none. An error says why
@@ -314,7 +327,7 @@ func (t *tape) handAll(to Destination) error {
 			pause = 0
 			continue
 		case errors.As(err, &final):
-			return final.Err
+			return final
 		}
 		if over := t.over(); over && deadline.IsZero() {
 			deadline = time.Now().Add(lastWords)

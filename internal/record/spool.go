@@ -35,11 +35,11 @@ type last struct {
 // Dir is the directory of the files of waiting events: beside the data directory.
 func Dir(data string) string { return filepath.Clean(data) + ".waiting" }
 
-// fileEnding ends the name of a file of waiting events. refusedEnding ends that of one
-// which its hub refused for good.
 const (
-	fileEnding    = ".jsonl"
-	refusedEnding = ".refused"
+	// fileEnding ends the name of a file of waiting events.
+	fileEnding = ".jsonl"
+	// RefusedEnding ends the name of one which its hub refused for good.
+	RefusedEnding = ".refused"
 )
 
 // spool is a file of lines that wait to be handed over, oldest first. It is named after
@@ -180,8 +180,13 @@ func (s *spool) waiting() int64 {
 // remove removes the file: everything was handed over.
 func (s *spool) remove() error { return disk.OS().Remove(s.path) }
 
-// refuse keeps the file under another name: its hub takes the events never.
-func (s *spool) refuse() error { return disk.OS().Rename(s.path, s.path+refusedEnding) }
+// refuse keeps the file under another name, and says where: its hub never takes the
+// events.
+func (s *spool) refuse(why error, say func(format string, args ...any)) error {
+	say("the hub takes no more events of session %s: %v; the last ones are kept in %s, one JSON object a line: read them there, then delete the file",
+		s.left.SessionID, why, s.path+RefusedEnding)
+	return disk.OS().Rename(s.path, s.path+RefusedEnding)
+}
 
 // openSpool opens the file of a recorder that was killed. It is nil where the recorder
 // still runs, or another process has the file.

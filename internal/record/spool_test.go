@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,6 +35,28 @@ func (e *ended) Put(_ context.Context, lines [][]byte) (event.Seq, error) {
 func (e *ended) End(_ context.Context, reason string) error {
 	e.reason = reason
 	return nil
+}
+
+// The hub closes the session of a recorder that was silent for long, such as one that
+// was stopped, and takes no more of it.
+func TestEventsThatTheHubNoLongerTakesAreKeptAndThePersonIsToldWhere(t *testing.T) {
+	dir := t.TempDir()
+	waiting, err := newSpool(dir, Left{"s1", "r1", 2}, DefaultWaiting)
+	require.NoError(t, err)
+	defer waiting.file.Close()
+	line := `{"type":"note","data":{"text":"the last one"}}` + "\n"
+	require.NoError(t, waiting.put([]byte(line)))
+	var stderr bytes.Buffer
+	tape := &tape{spool: waiting, onlooker: acp.NewOnlooker("fake", actor), say: Options{Stderr: &stderr}.complain}
+	to := ended{err: &FinalError{errors.New("this recorder no longer records the session")}}
+	tape.handOver(&to)
+	path := filepath.Join(dir, "s1.jsonl.refused")
+	require.Contains(t, stderr.String(), "the recording stops, the agent continues: this recorder no longer records the session\n")
+	require.Contains(t, stderr.String(), "are kept in "+path+", one JSON object a line: read them there, then delete the file\n")
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(kept), line)
+	require.Contains(t, to.reason, "the recording stopped early: ")
 }
 
 func TestAFileOfWaitingEventsThatFailsStopsTheRecordingWithWords(t *testing.T) {
@@ -134,8 +157,17 @@ func TestAFileThatItsHubRefusesIsKeptAndOneOfAnotherHubIsLeft(t *testing.T) {
 		require.NoError(t, s.put([]byte("{}\n{\"type")))
 		require.NoError(t, s.file.Close())
 		to := ended{err: c.err}
+		var said []string
 		for range 2 {
-			HandOver(t.Context(), dir, func(Left) Destination { return &to }, t.Logf)
+			HandOver(t.Context(), dir, func(Left) Destination { return &to }, func(format string, args ...any) {
+				said = append(said, fmt.Sprintf(format, args...))
+			})
+		}
+		if name == "refused" {
+			require.Equal(t, []string{"the hub takes no more events of session s1: another event is there; the last ones are kept in " +
+				filepath.Join(dir, c.left) + ", one JSON object a line: read them there, then delete the file"}, said)
+		} else {
+			require.Empty(t, said)
 		}
 		left, err := filepath.Glob(filepath.Join(dir, "*"))
 		require.NoError(t, err)
