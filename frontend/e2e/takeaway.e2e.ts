@@ -116,7 +116,7 @@ describe('a session', () => {
     await screen.page.getByRole('checkbox', { name: /Paths/ }).uncheck()
     const folder = await device.browser.downloads()
     await screen.page.getByRole('button', { name: 'Export', exact: true }).click()
-    const file = join(folder, `${session}.html`)
+    const file = join(folder, 'recorded.html')
     await until('the download', () => {
       try {
         return readFileSync(file, 'utf8').trimEnd().endsWith('</html>')

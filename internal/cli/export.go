@@ -20,9 +20,9 @@ func (p *Program) export() *cobra.Command {
 	cmd := p.onSession(&cobra.Command{
 		Use:   "export ID",
 		Short: "Write a session as a file",
-		Long: "Write a session as a file, to stdout or to --output. jsonl has the events, zip everything (abide import takes\n" +
-			"both); markdown reads well in a pull request; html is one file that plays the session in a browser without a\n" +
-			"network. --redact leaves out what should not leave this machine; with preview it tells how much that is.",
+		Long: "Write a session as a file, to stdout or to --output: html is a web page with player, to open without a network,\n" +
+			"markdown for a pull request, zip the full archive, jsonl the raw events (abide import takes the last two).\n" +
+			"--redact leaves out what should not leave this machine; with preview it tells how much that is.",
 		Example: "abide export - --format html -o session.html\nabide export 9f3a --format markdown --redact secrets,paths | less",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {

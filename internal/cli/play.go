@@ -30,7 +30,7 @@ func (p *Program) play() *cobra.Command {
 		Use:   "play ID|FILE",
 		Short: "Print a session as it went, in time",
 		Long: "Print a session as it went, in time. A pause longer than --idle takes --idle, and a line says so. FILE is what\n" +
-			"abide export wrote as jsonl; it needs no hub. --no-tty prints without pauses, as a pipe does.",
+			"abide export wrote as zip or jsonl; it needs no hub. --no-tty prints without pauses, as a pipe does.",
 		Example: "  abide play -\n  abide play 9f3a --speed 4 --from 120\n  abide play 9f3a --from 2026-02-21T14:00:00Z\n" +
 			"  abide play session.jsonl",
 		Args:              Arguments(cobra.ExactArgs(1)),
@@ -90,6 +90,14 @@ func (p *Program) player(ctx context.Context, name string) (player *playback.Pla
 func (p *Program) tape(ctx context.Context, name string) (source observer.Source, first event.Seq, done func(), err error) {
 	if file, err := os.Open(name); err == nil {
 		lines, err := openEventFile(file)
+		if errors.Is(err, errZip) {
+			var unpacked *os.File
+			if unpacked, err = unpackEvents(file); err == nil {
+				file.Close()
+				file = unpacked
+				lines, err = openEventFile(file)
+			}
+		}
 		if err != nil {
 			return nil, 0, nil, errors.Join(err, file.Close())
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"context"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/plain"
@@ -40,6 +42,8 @@ const (
 	// and longestLine bounds a line.
 	fileStep    = 100
 	longestLine = 4 << 20
+	// mostUnpacked bounds the events of a zip, in bytes.
+	mostUnpacked = 4 << 30
 )
 
 // eventFile is the lines of an export: an observer.Source.
@@ -50,11 +54,49 @@ type eventFile struct {
 	size        int64
 }
 
+// errZip is the error of openEventFile for a zip, whose events unpackEvents takes out.
+var errZip = errors.New("the file is a zip")
+
+// unpackEvents returns the events of a zip that abide export wrote, in a file that is
+// gone once it is closed.
+func unpackEvents(archive *os.File) (*os.File, error) {
+	about, err := archive.Stat()
+	if err != nil {
+		return nil, err
+	}
+	whole, err := zip.NewReader(archive, about.Size())
+	if err != nil {
+		return nil, fmt.Errorf("read the zip: %w", err)
+	}
+	events, err := whole.Open("events.jsonl")
+	if err != nil {
+		return nil, errors.New("the zip has no events.jsonl: name a file that abide export wrote")
+	}
+	defer events.Close()
+	file, err := os.CreateTemp("", "abide-play-*.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(file, io.LimitReader(events, mostUnpacked+1))
+	if err == nil && n > mostUnpacked {
+		err = fmt.Errorf("the events of the zip are over %d GiB", mostUnpacked>>30)
+	}
+	_, seekErr := file.Seek(0, io.SeekStart)
+	if err := errors.Join(err, seekErr, os.Remove(file.Name())); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // openEventFile reads a file once, to know where its lines are.
 func openEventFile(file interface {
 	io.Reader
 	io.ReaderAt
 }) (*eventFile, error) {
+	begin := make([]byte, 4)
+	if n, _ := file.ReadAt(begin, 0); string(begin[:n]) == "PK\x03\x04" {
+		return nil, errZip
+	}
 	f := &eventFile{file: file}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(make([]byte, 0, 64<<10), longestLine)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ func exportRows() section {
 			{
 				"GET", one + "/export", auth.Credential, auth.Act, false, exportRoute,
 				doc{
-					summary: "The session as a file. jsonl has its events, zip everything, markdown reads well in a pull request, html plays it in a browser without a network. " +
+					summary: "The session as a file, named after it: a web page with player (html), Markdown for a pull request, the full archive (zip), or the raw events (jsonl). " +
 						"With redact=preview: how much a redaction would take away, and where.",
 					query: []param{
 						{"format", "jsonl (the default), markdown, html or zip", ""},
@@ -102,7 +103,7 @@ func exportRoute(s *API, c *call) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", format.MediaType())
-	h.Set("Content-Disposition", `attachment; filename="`+own.ID()+"."+format.Extension()+`"`)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": out.FileName(format, redact)}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	if c.r.Method == http.MethodHead {
 		return nil

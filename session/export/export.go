@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
@@ -41,6 +43,23 @@ func (f Format) MediaType() string {
 // Extension ends the name of a file in a format.
 func (f Format) Extension() string {
 	return map[Format]string{JSONL: "jsonl", Markdown: "md", HTML: "html", Zip: "zip"}[f]
+}
+
+// mostName bounds the part of a file's name that comes from the session's.
+const mostName = 60
+
+// FileName names the file of a session after it, "ledger-import-fix.html": letters and
+// digits, lower case, with hyphens between words. A session without a name has its id.
+func (s Session) FileName(f Format, redact Redaction) string {
+	words := strings.FieldsFunc(strings.ToLower(newRedactor(s, redact).text(s.Name)), func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c)
+	})
+	name := []rune(strings.Join(words, "-"))
+	name = []rune(strings.TrimRight(string(name[:min(len(name), mostName)]), "-"))
+	if len(name) == 0 {
+		name = []rune(s.SessionID)
+	}
+	return string(name) + "." + f.Extension()
 }
 
 // batchBytes is how much of a log is read at once.

@@ -186,6 +186,17 @@ func TestAPageHoldsTheSessionAsInertText(t *testing.T) {
 	require.NotRegexp(t, `<[a-z]+[^>]*\s(src|href)=`, out)
 }
 
+func TestAFileIsNamedAfterItsSession(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ledger: import fix": "ledger-import-fix.html", "": "20260221-140307-9f3a11c0.html", "../../etc/passwd": "etc-passwd.html",
+		"Überweisung №1": "überweisung-1.html", "a\"b\r\nc": "a-b-c.html", strings.Repeat("ab ", 40): strings.Repeat("ab-", 19) + "ab.html",
+	} {
+		require.Equal(t, want, export.Session{SessionID: "20260221-140307-9f3a11c0", Name: name}.FileName(export.HTML, export.Redaction{}))
+	}
+	secret := export.Session{SessionID: "i", Name: "use AKIA" + strings.Repeat("Z", 16)}
+	require.Equal(t, "use-redacted.md", secret.FileName(export.Markdown, export.Redaction{Secrets: true}))
+}
+
 func TestAPageIsHardlyLargerThanItsLog(t *testing.T) {
 	var list []event.Payload
 	for i := range 4000 {
@@ -203,9 +214,14 @@ func TestMarkdownReadsAsATranscript(t *testing.T) {
 		event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "Edit a.go", Kind: "edit", Content: json.RawMessage(`[{"type":"diff","path":"a.go","oldText":"a\n","newText":"` + "```" + `\n"}]`)}},
 		event.PermissionRequest{PermissionID: "q", Title: "Run it?", Options: []event.PermissionOption{{OptionID: "y", Name: "Allow"}}},
 		event.PermissionOutcome{PermissionID: "q", Outcome: event.OutcomeSelected, OptionID: "y", By: "phone"},
+		event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "o", Title: "Run", Content: json.RawMessage(`[{"type":"content","content":{"type":"text","text":"` + "```console\\nok\\n```" + `"}}]`)}},
 		event.TurnEnd{PromptID: "p", StopReason: event.StopCancelled},
 	), export.Markdown)
-	for _, want := range []string{"## 1. fix it\n", "> fix\n> it\n", "On **it**.\n", "**edit** `Edit a.go`", "````diff\n-a\n+```\n````", "> **Asked:** Run it? — Allow, by phone", "> **Ended:** cancelled"} {
+	require.NotContains(t, out, "console", "the agent's own fence")
+	short := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: "say hello\n"}), export.Markdown)
+	require.Contains(t, short, "## 1. say hello\n")
+	require.Equal(t, 1, strings.Count(short, "say hello"))
+	for _, want := range []string{"## Turn 1\n", "```\nok\n```", "> fix\n> it\n", "On **it**.\n", "**edit** `Edit a.go`", "````diff\n-a\n+```\n````", "> **Asked:** Run it? — Allow, by phone", "> **Ended:** cancelled"} {
 		require.Contains(t, out, want)
 	}
 }

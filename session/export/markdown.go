@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/abidehub/abide/session/event"
@@ -62,8 +63,12 @@ func (m *markdown) turns(t *transcript.Transcript) {
 
 func (m *markdown) turn(turn *transcript.Turn) {
 	if p := turn.Prompt; p != nil {
-		m.line("## %d. %s\n", turn.Number, oneLine(string(p.Text), "Prompt"))
-		m.line("%s\n", quoted(string(p.Text)))
+		// A prompt that fits is the heading; a longer one is quoted, whole, below it.
+		if text := strings.TrimSpace(string(p.Text)); text != "" && oneLine(text, "") == text {
+			m.line("## %d. %s\n", turn.Number, text)
+		} else {
+			m.line("## Turn %d\n\n%s\n", turn.Number, quoted(text))
+		}
 		for _, a := range p.Attachments {
 			m.line("- attached: `%s` (%d bytes)\n", inline(a.Name), a.Bytes)
 		}
@@ -136,7 +141,7 @@ func (m *markdown) tool(tool *event.ToolCallFields) {
 			m.folded(entry.Path, "diff", change)
 		case "content":
 			if text := textOf(entry.Content.Text); text != "" {
-				m.folded("Output", "", text)
+				m.folded("Output", "", unfenced(text))
 			}
 		}
 	}
@@ -163,6 +168,17 @@ func (m *markdown) folded(title, language, text string) {
 		fence += "`"
 	}
 	m.line("<details><summary>%s</summary>\n\n%s%s\n%s\n%s\n\n</details>\n", escaped(title), fence, language, strings.TrimRight(text, "\n"), fence)
+}
+
+// fenced is a text that is one code block: agents send output so.
+var fenced = regexp.MustCompile("^```[\\w-]*\n([\\s\\S]*?)\n?```\\s*$")
+
+// unfenced is an output without the fence that an agent put around it.
+func unfenced(text string) string {
+	if found := fenced.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return text
 }
 
 func textOf(raw json.RawMessage) string {
