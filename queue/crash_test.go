@@ -113,7 +113,7 @@ func TestAFailedRequestDidNotHappen(t *testing.T) {
 	}
 }
 
-func TestWhatTheLogSaysHoldsEvenWhenItCannotBeSaved(t *testing.T) {
+func TestTheLogHoldsWhenTheQueueCannotBeSaved(t *testing.T) {
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			dir, armed := t.TempDir(), false

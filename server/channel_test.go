@@ -111,7 +111,7 @@ func stuckPhone(t *testing.T) (*hub, *browser) {
 	return h, phone
 }
 
-func TestWhatTheHubWasSendingWhenItEndedIsSentOnceAfterTheStart(t *testing.T) {
+func TestAMessageCutOffByTheEndIsSentOnceAfterTheStart(t *testing.T) {
 	h, phone := stuckPhone(t)
 	s := h.session()
 	h.prompt(s, "p1", "fail")

@@ -72,7 +72,7 @@ func TestAGrantIsNewForAWeek(t *testing.T) {
 	require.Equal(t, []string{"later"}, h.dialAs("/api/ws", laptop.again(h)).grants())
 }
 
-func TestWhatTheOwnerHasSeenOnOneDeviceIsNewOnNone(t *testing.T) {
+func TestADeviceSeenOnceIsNewOnNoDevice(t *testing.T) {
 	h, clock := movedHub(t)
 	clock.Add(int64(time.Second)) // so that the token of this test is older
 	laptop := h.page("laptop", nil)

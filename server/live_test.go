@@ -24,7 +24,7 @@ func chunkOf(t *testing.T, text string) event.Draft {
 	return event.Draft{Type: event.TypeAgentMessage, Turn: 1, Data: data}
 }
 
-func TestWhatIsLiveIsNotMergedEvenWhereManyEventsShareAFrame(t *testing.T) {
+func TestLiveEventsThatShareAFrameAreNotMerged(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	h.prompt(s, "p1", "say 20")

@@ -175,7 +175,7 @@ func TestAPageSignsAChallengeForItsToken(t *testing.T) {
 // A program that listens on the hub's port while the hub is down receives all that
 // a page sends by itself: the cookie, the token, and a signature of any text it
 // chooses.
-func TestWhatAPageSaysWhileTheHubIsDownIsWorthNothingLater(t *testing.T) {
+func TestASignatureMadeWhileTheHubIsDownIsRefusedLater(t *testing.T) {
 	dir := t.TempDir()
 	h := startHub(t, hubOptions{dir: dir})
 	p := h.page("laptop", nil)

@@ -175,7 +175,7 @@ func TestAQuestionThatIsAnsweredBeforeItIsSentIsNotSent(t *testing.T) {
 	require.EqualValues(t, 1, h.counts().Sent)
 }
 
-func TestWhatPushServicesAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing.T) {
+func TestAPushAnswerIsRetriedRecordedOrEndsTheSubscription(t *testing.T) {
 	status := func(code int) func(int, http.ResponseWriter, *http.Request) {
 		return func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}

@@ -61,7 +61,7 @@ func (h *hub) watch(s *session.BackgroundSession, as http.Header) *peer {
 	return p
 }
 
-func TestWhatIsReadOnOneDeviceIsReadOnThePersonsOthers(t *testing.T) {
+func TestAReadMarkCountsOnAllDevicesOfAPerson(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	h.prompt(s, "p1", "say 3")
@@ -113,7 +113,7 @@ func TestAnAckOfAnotherEpochMovesNothingAndTheSocketLives(t *testing.T) {
 	require.EqualValues(t, 4, h.readSeq(s, bearer(h.token)))
 }
 
-func TestWhoWasLetInToLookReadsForNobodyElse(t *testing.T) {
+func TestAViewersReadMarkIsTheViewersAlone(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	s := h.session()
 	h.prompt(s, "p1", "say 3")
@@ -201,7 +201,7 @@ func (h *hub) told(s *session.BackgroundSession, as http.Header) *event.Seq {
 	return line.ReadSeq
 }
 
-func TestWhatWasMadeSinceAPersonCameIsUnreadUntilTheyLook(t *testing.T) {
+func TestANewSessionIsUnreadUntilThePersonLooks(t *testing.T) {
 	dir := t.TempDir()
 	h := startHub(t, hubOptions{dir: dir})
 	old := h.session()

@@ -89,7 +89,7 @@ func TestAnExportInAnotherHubIsTheSameSession(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoExportIsRefusedAndLeavesNothing(t *testing.T) {
+func TestAFileThatIsNotAnExportIsRefusedAndLeavesNothing(t *testing.T) {
 	h := newHub(t)
 	b := h.create()
 	whole := exported(t, b, export.JSONL)

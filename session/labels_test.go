@@ -26,7 +26,7 @@ func labelled(t *testing.T) (h *hub, id string) {
 	return h, b.ID()
 }
 
-func TestWhatAPersonSetOutlivesEitherOfItsFiles(t *testing.T) {
+func TestALabelOutlivesTheLossOfEitherFile(t *testing.T) {
 	const metadata, labels = "metadata.json", "labels.json"
 	remove := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, name))) }

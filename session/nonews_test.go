@@ -48,7 +48,7 @@ func TestAnAgentThatFallsAsleepIsNewsToNobody(t *testing.T) {
 	})
 }
 
-func TestWhatIsForgottenAsReadIsNoNewsAgain(t *testing.T) {
+func TestAForgottenReadMarkMakesNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		h.manager.Reads().Came("ann")

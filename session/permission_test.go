@@ -252,7 +252,7 @@ func TestAScreenThatIsNotVisibleDoesNotCountAsWatching(t *testing.T) {
 	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
 }
 
-func TestWhoMayOnlyLookDoesNotCountAsWatching(t *testing.T) {
+func TestAViewerDoesNotCountAsWatching(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
 	b, a := h.busy()
 	b.Watchers().Set("tab", state.Presence{Activity: state.Viewing})

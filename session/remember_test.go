@@ -169,7 +169,7 @@ func TestARuleAboutAKindLooksAtEveryKindACallWasSaidToBeOf(t *testing.T) {
 	require.Equal(t, "4", receive(t, a.answers, "many kinds hid the one that is rejected").OptionID)
 }
 
-func TestWhatIsNotSaidExactlyCountsThisOnce(t *testing.T) {
+func TestAVagueCallIsAllowedOnceOnly(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	vague := map[string]any{"title": "Edit a.sh", "kind": "edit", "rawInput": map[string]any{}, "locations": []any{map[string]any{"path": "a.sh"}}}

@@ -102,7 +102,7 @@ func TestARuleThatRejectsComesFirst(t *testing.T) {
 	require.Equal(t, "4", receive(t, a.answers, "no rule answered").OptionID)
 }
 
-func TestWhatRulesDoNotDo(t *testing.T) {
+func TestTheLimitsOfRules(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
 	for name, r := range map[string]state.Rule{

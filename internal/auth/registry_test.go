@@ -224,7 +224,7 @@ func TestAnotherProcessMintsAndRevokesWhileTheHubRuns(t *testing.T) {
 	require.ErrorIs(t, command.Revoke(grant.ID), auth.ErrNotFound)
 }
 
-func TestWhatAnotherProcessRevokesIsNoticedWithinHalfASecond(t *testing.T) {
+func TestARevocationByAnotherProcessCountsWithinHalfASecond(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
 	synctest.Test(t, func(t *testing.T) {
 		hub, command := open(t, dir, c), open(t, dir, c)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks runs every command of
+// TestEachTurnEndsOnceAndTheNextPromptWorks runs every command of
 // the built-in agent, including its faults. A turn that does not end is cancelled,
 // then force-reset.
-func TestWhateverAnAgentDoesItsTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
+func TestEachTurnEndsOnceAndTheNextPromptWorks(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
 	first := h.create("demo")

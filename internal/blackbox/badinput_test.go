@@ -152,7 +152,7 @@ func TestABadCursorGetsAResetWithTheNewestPage(t *testing.T) {
 	}
 }
 
-func TestWhatThePathOfASocketSaysWrongIsRefusedBeforeTheUpgrade(t *testing.T) {
+func TestAWrongSocketAddressIsRefusedBeforeTheUpgrade(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, settings{})
 	session := h.create("demo")

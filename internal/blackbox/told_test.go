@@ -120,7 +120,7 @@ func TestATurnThatAnOrderlyStopCutsOffIsToldOnceAfterTheStart(t *testing.T) {
 	require.Equal(t, []notify.Kind{notify.Permission, notify.Interrupted}, service.told(s.SessionID))
 }
 
-func TestWhatAKilledHubHadToTellIsToldOnceIfItStillStands(t *testing.T) {
+func TestAMessageOfAKilledHubIsSentOnceIfItStillHolds(t *testing.T) {
 	t.Parallel()
 	service := newTeller(t)
 	h := service.hub(t)

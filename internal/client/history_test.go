@@ -95,10 +95,10 @@ func TestFramesOfOtherSessionsChangeNothing(t *testing.T) {
 	require.Equal(t, client.Change{}, change)
 }
 
-// TestWhateverComesTheHistoryEndsWhole feeds a history with frames that lose,
+// TestAHistoryEndsWholeAfterAnyMessages feeds a history with frames that lose,
 // repeat and overlap events at random. Each gap is answered later with a page of
 // random length.
-func TestWhateverComesTheHistoryEndsWhole(t *testing.T) {
+func TestAHistoryEndsWholeAfterAnyMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const end = 60
 		h := client.NewHistory("s", client.Cursor{Epoch: epoch, Seq: 0})

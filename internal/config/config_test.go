@@ -205,9 +205,9 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile makes common mistakes in fields
+// TestAnErrorShowsNoSecretOfTheFile makes common mistakes in fields
 // that may contain secrets.
-func TestWhatIsWrongIsSaidWithoutTheSecretsOfTheFile(t *testing.T) {
+func TestAnErrorShowsNoSecretOfTheFile(t *testing.T) {
 	const agent = "agents:\n  a:\n    command: [x]\n"
 	for _, yaml := range []string{
 		agent + "    env: sk-hunter2\n",

@@ -35,7 +35,7 @@ func TestARecordingIsSpokenAgainWithItsQuestions(t *testing.T) {
 	require.JSONEq(t, `"end_turn"`, field(t, c.prompt(session, "more", "").Result, "stopReason"), "a second turn has no recording and ends at once")
 }
 
-func TestWhatIsNoRecordingIsRefused(t *testing.T) {
+func TestAFileThatIsNotARecordingIsRefused(t *testing.T) {
 	for _, text := range []string{"", "hello", "{}\n"} {
 		_, err := demoagent.ReadRecording(strings.NewReader(text))
 		require.Error(t, err, text)

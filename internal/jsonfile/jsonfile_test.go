@@ -35,7 +35,7 @@ func rules() map[string]jsonfile.Rule {
 	return map[string]jsonfile.Rule{"refuse": jsonfile.Refuse, "aside": jsonfile.Aside, "forget": jsonfile.Forget}
 }
 
-func TestWhatIsWrittenIsReadUnderEveryRule(t *testing.T) {
+func TestAWrittenFileIsReadUnderEachRule(t *testing.T) {
 	for name, rule := range rules() {
 		t.Run(name, func(t *testing.T) {
 			f := file(t, rule, &bytes.Buffer{})

@@ -18,14 +18,14 @@ func asked(title, call string) Note {
 	})
 }
 
-func TestWhatWouldBeAllowedIsInTheText(t *testing.T) {
+func TestThePermissionTextShowsTheWholeCommand(t *testing.T) {
 	note := asked("Clean up", `{"rawInput":{"command":"rm -rf build"}}`)
 	require.Equal(t, "Clean up\nrm -rf build", note.Body)
 	require.Equal(t, []Option{{"once", "Allow once"}, {"no", "Reject"}}, note.Options, "no \"always\" option may be offered")
 	require.Contains(t, asked("Clean up", `{"rawInput":{"command":"rm", "cwd":"/"}}`).Body, `"cwd":"/"`, "not the command alone")
 }
 
-func TestWhatIsNotShownWholeCannotBeAllowed(t *testing.T) {
+func TestARequestThatIsNotShownWholeCannotBeAllowed(t *testing.T) {
 	for _, command := range []string{
 		strings.Repeat("x", maxBody) + "; rm -rf ~", "ls" + strings.Repeat(" ", 300) + "; rm -rf ~", "ls" + strings.Repeat("\\n", 40) + "rm -rf ~",
 	} {

@@ -93,7 +93,7 @@ func TestFault62RedirectsAreNotFollowed(t *testing.T) {
 	require.EqualValues(t, 1, hit.Load())
 }
 
-func TestWhatIsSentAndReceivedIsBounded(t *testing.T) {
+func TestSentAndReceivedSizesAreBounded(t *testing.T) {
 	s := receiver(t, func(w http.ResponseWriter, r *http.Request) {
 		got, _ := io.ReadAll(r.Body)
 		if string(got) == "flood" {

@@ -85,7 +85,7 @@ func TestAPreviewOfAPhotographIsTheSameWayUp(t *testing.T) {
 	assert.Equal(t, turned[:2+len(segment)], small[:2+len(segment)])
 }
 
-func TestWhatHasNoPreviewIsSaidToHaveNone(t *testing.T) {
+func TestAFileWithoutAPreviewIsErrNone(t *testing.T) {
 	t.Parallel()
 	var tiny, whole bytes.Buffer
 	require.NoError(t, png.Encode(&tiny, picture(480, 480, 255)))

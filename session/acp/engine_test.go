@@ -203,7 +203,7 @@ func TestTurnsEndWithTheAgentsOwnReason(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, turnOf(t, a, s, "/early").StopReason, "the agent must survive an error")
 }
 
-func TestWhatIsUnknownIsKeptRaw(t *testing.T) {
+func TestAnUnknownMessageIsKeptRaw(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "demo"), s)
 	turnOf(t, a, s, "/unknown")

@@ -31,7 +31,7 @@ func playHostile(f *fake) int {
 	return 0
 }
 
-func TestWhatAScreenShowsIsShortWhateverTheAgentSaidAndTheRestIsKept(t *testing.T) {
+func TestTextOnScreensIsShortAndTheRestIsKept(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "hostile"), s)
 	require.NoError(t, a.Prompt(prompt("p", "hello")))

@@ -44,7 +44,7 @@ func wasDone(id string) string {
 	return string(object{"sessionUpdate": "tool_call", "toolCallId": id, "title": "x"}.json())
 }
 
-func TestWhatAnAgentRepeatsIsHeldAgainstWhatItWasGiven(t *testing.T) {
+func TestARepeatedHistoryIsComparedWithTheSentOne(t *testing.T) {
 	known := func(prompts ...acp.KnownPrompt) acp.Known { return acp.Known{Prompts: prompts} }
 	for name, c := range map[string]struct {
 		known          acp.Known

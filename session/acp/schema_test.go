@@ -272,7 +272,7 @@ func TestACancelledTurnFollowsTheProtocolsSchema(t *testing.T) {
 		[]string{"session/prompt Response", "session/request_permission Request"})
 }
 
-func TestWhatTheHubSendsToRealAgentsFollowsTheProtocolsSchema(t *testing.T) {
+func TestMessagesToRealAgentsFollowTheSchema(t *testing.T) {
 	schema := openSchema(t)
 	for _, file := range traces(t) {
 		t.Run(traceName(file), func(t *testing.T) {

@@ -232,7 +232,7 @@ func TestFault81TheHubsOwnFilesAndGitsAreRefusedByWhateverNameAndReported(t *tes
 	require.Equal(t, "forbidden", reports[0].Code)
 }
 
-func TestWhatIsNoTextFileIsRefused(t *testing.T) {
+func TestAFileThatIsNotTextIsRefused(t *testing.T) {
 	cfg := config(t, "asks")
 	cfg.Files = true
 	dir := cfg.Workspace

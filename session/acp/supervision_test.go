@@ -266,7 +266,7 @@ func TestPermissionIsRecordedWhereItStandsOnTheWireAndAnsweredOnlyWhenAPersonDoe
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"b"}}`, strings.TrimPrefix(message(s), message(s)[:strings.Index(message(s), "{")]))
 }
 
-func TestWhatIsSaidBeforeTheSessionBeginsComesBehindItsStart(t *testing.T) {
+func TestEarlyOutputComesAfterTheStartOfTheSession(t *testing.T) {
 	s := newSink()
 	start(t, config(t, "early"), s)
 	s.wait(t, "the late chunk", func(p event.Payload) bool { m, ok := p.(event.AgentMessage); return ok && m.Text == " late" })

@@ -72,7 +72,7 @@ func hidden(t *testing.T, a *acp.Agent, s *sink, how string) []int {
 	return pids
 }
 
-func TestWhatHidItsMarkerAndLeftTheGroupIsEndedWithItsAgent(t *testing.T) {
+func TestAProcessWithoutMarkerOutsideTheGroupEndsWithItsAgent(t *testing.T) {
 	for _, how := range []string{"a child", "an orphan"} {
 		t.Run(how, func(t *testing.T) {
 			s := newSink()
@@ -108,7 +108,7 @@ func TestAChildThatHidItsMarkerIsKnownByItsDescentThoughOtherAgentsLive(t *testi
 	}
 }
 
-func TestWhatTheHubStartsForItselfOutlivesTheAgents(t *testing.T) {
+func TestTheHubsOwnProcessesOutliveTheAgents(t *testing.T) {
 	a := start(t, config(t, "demo"), newSink())
 	var started []*exec.Cmd
 	for _, cmd := range []*exec.Cmd{

@@ -92,7 +92,7 @@ func TestSixtyFormsOfASecretAreRemovedInEveryFormat(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestTextThatIsNotASecretStays(t *testing.T) {
 	for _, text := range []string{"the token count is 12", "by_id 9f3a11c07b2d4e55", "a password manager", "key = value", "tokens: 1200", "https://host:8080/x@y"} {
 		out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text), Actor: "ann", ByID: "9f3a11c07b2d4e55"}), export.JSONL, "secrets")
 		require.NotContains(t, out, "[redacted]", text)
@@ -121,7 +121,7 @@ func TestPathsOutsideOfWorkspaceAndHomeAreRemovedInEveryFormat(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPathOfTheMachineStays(t *testing.T) {
+func TestTextThatIsNotAPathStays(t *testing.T) {
 	for _, text := range []string{
 		"https://example.org/a/b?c=/d", "and/or", "1/2/3", "/help me", "/usr/bin/env python", "2>/dev/null", "</div>", "src/a/b.go", "./a/b", "~/notes/x", "a // b",
 	} {

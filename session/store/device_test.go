@@ -365,7 +365,7 @@ func TestAKillWhileReopeningKeepsWhatWasSeen(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestWhatARestartFindsIsOnTheDeviceBeforeItIsShown(t *testing.T) {
+func TestRecoveredEventsAreSyncedBeforeTheyAreShown(t *testing.T) {
 	ctx := context.Background()
 	disk := newMemFS()
 	f := &faultFS{FS: disk}

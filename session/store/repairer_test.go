@@ -39,7 +39,7 @@ func TestALogThatThereIsNoSpaceToRepairIsTriedAgainWithGrowingPausesAndNotForEve
 	requireAppends(t, l)
 }
 
-func TestWhatADeviceFailedToSyncIsNotShownWhileThereIsNoRoomToCopyIt(t *testing.T) {
+func TestUnsyncedEventsAreNotShownWhileThereIsNoRoomToCopyThem(t *testing.T) {
 	o := recorded(t, 3).open(store.Options{})
 	_, _, err := o.log.Append(context.Background(), prompt("p1"))
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func numbered(seq event.Seq) event.Draft {
 	return d
 }
 
-func TestWhatAReaderHoldsOfTheTailNeverChanges(t *testing.T) {
+func TestATailThatAReaderHoldsNeverChanges(t *testing.T) {
 	const events = 20_000
 	l := create(t, open(t, t.TempDir(), store.Options{TailBytes: 256 << 10}))
 	var group errgroup.Group
@@ -183,7 +183,7 @@ func TestAStreamNobodyReadsMakesNoGarbage(t *testing.T) {
 	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/events, uint64(100), "bytes for each event of about 300")
 }
 
-func TestWhoComesWhileNothingIsKeptMissesNothing(t *testing.T) {
+func TestAReaderThatComesWithoutATailMissesNothing(t *testing.T) {
 	l := create(t, open(t, t.TempDir(), store.Options{TailBytes: 64 << 10}))
 	seq, cursor := event.Seq(1), event.Seq(1)
 	write := func(n int) {

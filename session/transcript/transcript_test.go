@@ -75,7 +75,7 @@ func TestAPlanReplacesTheOneBeforeInItsTurn(t *testing.T) {
 	require.Len(t, tr.Turns[0].Entries[0].Plan, 2)
 }
 
-func TestWhatIsNotUnderstoodIsKept(t *testing.T) {
+func TestAMessageThatIsNotUnderstoodIsKept(t *testing.T) {
 	var tr transcript.Transcript
 	require.NoError(t, tr.Apply(event.Event{Seq: 1, Type: "from_the_future", Data: json.RawMessage(`{"a":1}`)}))
 	require.NoError(t, tr.Apply(event.Event{Seq: 2, Type: event.TypePlan, Data: json.RawMessage(`{"entries":7}`)}))

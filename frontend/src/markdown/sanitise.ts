@@ -51,7 +51,7 @@ purify.addHook('afterSanitizeAttributes', (node) => {
 export function sanitise(html: string): DocumentFragment {
   const fragment = purify.sanitize(html, config) as unknown as DocumentFragment
   for (const link of fragment.querySelectorAll('a')) {
-    // Without an address that is one it leads nowhere, and is no more than its words.
+    // A link without a valid address is replaced by its text.
     if (link.protocol === ':') link.replaceWith(...link.childNodes)
     else nameHost(link)
   }

@@ -132,7 +132,7 @@ export interface Intents {
   interruption(sessionId: string): Promise<Offer>
   /** Resumes it; without a prompt the offered one counts. The error's text is for the person. */
   resume(sessionId: string, how: Resume): Promise<void>
-  /** Settles it without going on. */
+  /** Settles it; the turn does not continue. */
   dismiss(sessionId: string, interruptionId: string): Promise<void>
   /**
    * Opens a session again that the hub could not open, or that was frozen by a failed device; the
