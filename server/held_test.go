@@ -32,64 +32,88 @@ var withoutACredential = []string{"/api/ready", "/api/pair", "/api/page", "/api/
 func TestFault91ARequestWhoseGrantEndsBeforeItsBodyIsRefusedAndDoesNothing(t *testing.T) {
 	h := startHub(t, hubOptions{})
 	calls, _ := everyCall(t, h)
+	walked, home := map[auth.Scope]int{}, h.session().ID()
 	before := stored(t, h)
-	walked := 0
 	for _, c := range calls {
 		if c.method == "GET" || strings.Contains(strings.Join(withoutACredential, " "), c.route) {
 			continue
 		}
-		walked++
-		name := c.method + " " + c.route
-		var header http.Header
-		id := ""
-		if c.route == "/api/pairings" {
-			phone := h.page("revoked", nil)
-			header = phone.header()
-			header.Set("Origin", h.origin())
-			grants := h.registry.Grants()
-			for _, g := range grants {
-				if g.Name == "revoked" {
-					id = g.ID
-				}
+		for _, scope := range []auth.Scope{auth.Owner, auth.Collaborator, auth.Viewer} {
+			if revokedBeforeTheBody(t, h, c, scope, home) {
+				walked[scope]++
 			}
-		} else {
-			token, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Owner})
-			require.NoError(t, err)
-			header, id = bearer(token), grant.ID
-		}
-		body := []byte("{}")
-		if c.body != nil {
-			var err error
-			body, err = json.Marshal(c.body)
-			require.NoError(t, err)
-		}
-		conn, err := net.Dial("tcp", h.addr)
-		require.NoError(t, err)
-		defer conn.Close()
-		require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n", c.method, c.path, h.addr, len(body))
-		require.NoError(t, header.Write(conn))
-		fmt.Fprint(conn, "\r\n")
-		r := bufio.NewReader(conn)
-		line, err := r.ReadString('\n')
-		require.NoError(t, err, name)
-		require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "%s was answered before its body came", name)
-		_, err = r.ReadString('\n')
-		require.NoError(t, err)
-		require.NoError(t, h.registry.Revoke(id))
-		_, _ = conn.Write(body) // the connection may be cut by now
-		res, err := http.ReadResponse(r, nil)
-		if err == nil {
-			require.Equal(t, 401, res.StatusCode, name)
-			require.NoError(t, res.Body.Close())
 		}
 	}
-	require.Greater(t, walked, 35)
+	require.Greater(t, walked[auth.Owner], 35)
+	require.Greater(t, walked[auth.Collaborator], 15)
+	require.Greater(t, walked[auth.Viewer], 3)
 	require.Equal(t, before, stored(t, h))
 	for _, g := range h.registry.Grants() {
 		require.NotEqual(t, "Phone", g.Name, "a device was renamed")
 	}
 }
+
+// revokedBeforeTheBody sends a request whose grant of the scope ends before the body. It
+// reports whether the scope is admitted.
+func revokedBeforeTheBody(t *testing.T, h *hub, c apiCall, scope auth.Scope, home string) bool {
+	t.Helper()
+	name := fmt.Sprint(scope, ": ", c.method, " ", c.route)
+	var header http.Header
+	id := ""
+	switch of := sessionInPath.FindStringSubmatch(c.path); {
+	case scope == auth.Owner && c.route == "/api/pairings":
+		phone := h.page("revoked", nil)
+		header = phone.header()
+		header.Set("Origin", h.origin())
+		for _, g := range h.registry.Grants() {
+			if g.Name == "revoked" {
+				id = g.ID
+			}
+		}
+	default:
+		request := auth.TokenRequest{Scope: scope}
+		if scope != auth.Owner {
+			request.SessionID = home // of a path without a session
+		}
+		if scope != auth.Owner && of != nil {
+			request.SessionID = of[1]
+		}
+		token, grant, err := h.registry.MintToken(request)
+		require.NoError(t, err)
+		header, id = bearer(token), grant.ID
+	}
+	body := []byte("{}")
+	if c.body != nil {
+		var err error
+		body, err = json.Marshal(c.body)
+		require.NoError(t, err)
+	}
+	conn, err := net.Dial("tcp", h.addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n", c.method, c.path, h.addr, len(body))
+	require.NoError(t, header.Write(conn))
+	fmt.Fprint(conn, "\r\n")
+	r := bufio.NewReader(conn)
+	line, err := r.ReadString('\n')
+	require.NoError(t, err, name)
+	if scope != auth.Owner && strings.HasPrefix(line, "HTTP/1.1 403 ") {
+		return false
+	}
+	require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "%s was answered before its body came", name)
+	_, err = r.ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, h.registry.Revoke(id))
+	_, _ = conn.Write(body) // the connection may be cut by now
+	if res, err := http.ReadResponse(r, nil); err == nil {
+		require.Equal(t, 401, res.StatusCode, name)
+		require.NoError(t, res.Body.Close())
+	}
+	return true
+}
+
+var sessionInPath = regexp.MustCompile(`^/api/sessions/([^/?]+)`)
 
 // outcomes are what became of the notifications, which comes some time after the
 // events.

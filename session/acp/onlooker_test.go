@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,5 +54,38 @@ func TestAnOnlookerTellsARecordedConversationAsASession(t *testing.T) {
 			require.Equal(t, prompts, begun)
 			require.Equal(t, prompts == 0 && refused, started == 0, "a session that did not begin")
 		})
+	}
+}
+
+// A method that begins as those of the hub's own statements is kept as the agent's word,
+// whichever side says it: the hub refuses a statement of a recorder.
+func TestAnOnlookerMakesNoStatementOfTheHub(t *testing.T) {
+	o := acp.NewOnlooker("other", "editor")
+	client := func(line string) []event.Payload { return o.FromClient([]byte(line)) }
+	agent := func(line string) []event.Payload { return o.FromAgent([]byte(line)) }
+	client(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+	agent(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`)
+	client(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}`)
+	agent(`{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}`)
+	for i, method := range []string{"abide/rule_added", "abide/rule_revoked", "abide/recording", "abide/forked", "abide/restore_segment", "abide/x"} {
+		said := map[string][]event.Payload{
+			"notification of the agent":  agent(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"id":"x","open":true}}`, method)),
+			"request of the agent":       agent(fmt.Sprintf(`{"jsonrpc":"2.0","id":"a%d","method":%q,"params":{"id":"x"}}`, i, method)),
+			"notification of the client": client(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"id":"x"}}`, method)),
+		}
+		for name, answer := range map[string]string{"result": `"result":{"id":"x"}`, "error": `"error":{"code":-32000,"message":"no"}`} {
+			id := fmt.Sprint(name, i)
+			client(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":{"id":"x"}}`, id, method))
+			said[name+" of a client's request"] = agent(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%s}`, id, answer))
+		}
+		require.NotEmpty(t, said["notification of the agent"])
+		require.NotEmpty(t, said["request of the agent"])
+		for name, payloads := range said {
+			for _, p := range payloads {
+				if n, is := p.(event.Note); is {
+					require.False(t, n.Stated(), "%s: %s", name, method)
+				}
+			}
+		}
 	}
 }

@@ -163,7 +163,7 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's exit, which follows, reports it.
 	default:
-		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)})
+		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)}.Heard(event.FromAgent))
 	}
 }
 
