@@ -33,6 +33,14 @@ func TestFault91ARequestWhoseGrantEndsBeforeItsBodyIsRefusedAndDoesNothing(t *te
 	h := startHub(t, hubOptions{})
 	calls, _ := everyCall(t, h)
 	walked, home := map[auth.Scope]int{}, h.session().ID()
+	// Each new session writes its queue beside its work.
+	sessions := filepath.Join(h.dir, "sessions", "*")
+	require.Eventually(t, func() bool {
+		made, _ := filepath.Glob(sessions)
+		written, _ := filepath.Glob(filepath.Join(sessions, "queue.json"))
+		half, _ := filepath.Glob(filepath.Join(sessions, "queue.json.tmp"))
+		return len(written) == len(made) && len(half) == 0
+	}, patience, time.Millisecond)
 	before := stored(t, h)
 	for _, c := range calls {
 		if c.method == "GET" || strings.Contains(strings.Join(withoutACredential, " "), c.route) {
