@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -46,12 +47,34 @@ func inRepository(t *testing.T) (h *hub, b *session.BackgroundSession, root stri
 	runGit(t, repository, "commit", "-q", "-m", "first")
 	git, err := gitstate.New(t.Context(), "")
 	require.NoError(t, err)
-	h = newHub(t, func(o *session.Options, _ *store.Options) { o.Git, o.Workspaces = git, []string{root} })
+	h = newHub(t, withGit(git, root))
 	b, err = h.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: filepath.Join(repository, "cmd")})
 	require.NoError(t, err)
 	put(t, repository, "cmd/greet.go", "good evening")
 	runGit(t, repository, "commit", "-q", "-a", "-m", "second")
 	return h, b, root
+}
+
+func withGit(git *gitstate.Git, root string) hubOption {
+	return func(o *session.Options, _ *store.Options) { o.Git, o.Workspaces = git, []string{root} }
+}
+
+// A kill of the hub after the worktree was made and before its session leaves the folder.
+func TestAForkThatAKillInterruptedSaysWhatToDoWithItsFolder(t *testing.T) {
+	h, b, root := inRepository(t)
+	git, err := gitstate.New(t.Context(), "")
+	require.NoError(t, err)
+	killed := h.copyOf(t, withGit(git, root)) // without the session, with the folder
+	request := session.ForkRequest{Seq: 1, Worktree: filepath.Join(root, "again"), Actor: person("ann"), Key: "k1"}
+	_, err = h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err)
+	_, err = killed.manager.Fork(ctxOf(t), b.ID(), request)
+	require.ErrorIs(t, err, state.ErrConflict)
+	require.ErrorContains(t, err, `again" is there already: name another folder, or delete this one if a fork was interrupted`)
+	require.NoError(t, os.RemoveAll(request.Worktree))
+	made, err := killed.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err)
+	require.Equal(t, []event.Forked{{SessionID: made.ID(), Seq: 1}}, killed.session(b.ID()).Info().Forks)
 }
 
 func TestAForkWorksInAWorktreeAtTheCommitOfItsEvent(t *testing.T) {

@@ -76,7 +76,7 @@ func (m Maker) Add(ctx context.Context, allowed *settings.Hub, workspace string,
 func (m Maker) noWorktree(err error, r Request) error {
 	switch {
 	case errors.Is(err, os.ErrExist):
-		return fmt.Errorf("%w: %q is there already", state.ErrConflict, r.Folder)
+		return fmt.Errorf("%w: %q is there already: name another folder, or delete this one if a fork was interrupted", state.ErrConflict, r.Folder)
 	case errors.Is(err, gitstate.ErrUnsuited):
 		_, why, _ := strings.Cut(err.Error(), gitstate.ErrUnsuited.Error()+": ")
 		return fmt.Errorf("%w: the hub cannot make a worktree of this repository, it writes the files as the commit has them: %s", state.ErrConflict, why)
