@@ -47,15 +47,40 @@ func TestACommentIsThereAfterACrashAndTheSameAgainAddsNothing(t *testing.T) {
 	require.ErrorIs(t, found.Comments().Remove("c2", person("ann")), state.ErrNotFound)
 }
 
+func TestACommentKeepsItsPlaceAndOneOfAnEarlierBuildIsReadOn(t *testing.T) {
+	h := newHub(t)
+	b := h.create()
+	placed := commentOf("c1", "trim?")
+	placed.Path, placed.Line, placed.EndLine, placed.Side, placed.Quote = "internal/importer.go", 14, 15, "new", "if err != nil {\n\treturn err"
+	made, err := b.Comments().Add(placed, false)
+	require.NoError(t, err)
+	placed.Line = 13
+	_, err = b.Comments().Add(placed, false)
+	require.ErrorIs(t, err, state.ErrConflict, "the same id with another place")
+	version, list, err := comment.Parse([]byte(`{"format":1,"version":4}` + "\n" + `{"comment_id":"o","from_seq":1,"to_seq":1,"text":"old","by":"ann","at":"2026-02-21T14:03:07Z","resolved":false}` + "\n"))
+	require.NoError(t, err)
+	require.Equal(t, int64(4), version)
+	data, err := comment.Encode(version, append(list, made))
+	require.NoError(t, err)
+	_, again, err := comment.Parse(data)
+	require.NoError(t, err)
+	require.Equal(t, []state.Comment{list[0], made}, again)
+}
+
 func TestCommentsHaveBounds(t *testing.T) {
 	b := newHub(t).create()
 	for name, c := range map[string]state.Comment{
-		"no text":         commentOf("c", ""),
-		"too much text":   commentOf("c", strings.Repeat("x", 8<<10+1)),
-		"no id":           commentOf("", "x"),
-		"before the log":  {CommentID: "c", FromSeq: 0, Text: "x"},
-		"behind the log":  {CommentID: "c", FromSeq: 1, ToSeq: 1 << 40, Text: "x"},
-		"the wrong order": {CommentID: "c", FromSeq: 2, ToSeq: 1, Text: "x"},
+		"no text":                       commentOf("c", ""),
+		"too much text":                 commentOf("c", strings.Repeat("x", 8<<10+1)),
+		"no id":                         commentOf("", "x"),
+		"before the log":                {CommentID: "c", FromSeq: 0, Text: "x"},
+		"behind the log":                {CommentID: "c", FromSeq: 1, ToSeq: 1 << 40, Text: "x"},
+		"a line without its file":       {CommentID: "c", FromSeq: 1, Text: "x", Line: 3},
+		"an end before its line":        {CommentID: "c", FromSeq: 1, Text: "x", Path: "a.go", Line: 3, EndLine: 2},
+		"an unknown side":               {CommentID: "c", FromSeq: 1, Text: "x", Path: "a.go", Side: "left"},
+		"too much quoted":               {CommentID: "c", FromSeq: 1, Text: "x", Quote: strings.Repeat("x", 4<<10+1)},
+		"a path that cannot be printed": {CommentID: "c", FromSeq: 1, Text: "x", Path: "a\nb"},
+		"the wrong order":               {CommentID: "c", FromSeq: 2, ToSeq: 1, Text: "x"},
 	} {
 		_, err := b.Comments().Add(c, false)
 		require.ErrorIs(t, err, state.ErrInvalid, name)

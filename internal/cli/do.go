@@ -438,3 +438,34 @@ func (p *Program) lines() <-chan line {
 	})
 	return p.typed
 }
+
+func (p *Program) comment() *cobra.Command {
+	var at string
+	var c wire.NewComment
+	cmd := p.onSession(&cobra.Command{
+		Use:     "comment ID TEXT",
+		Short:   "Add a review comment to a session",
+		Long:    "Add a review comment to a session, on lines of a file or on an event; without either, on the newest event.",
+		Example: "abide comment - 'Should this also trim white space?' --at internal/importer.go:14\nabide comment 9f3a 'Why not the other one?' --seq 35",
+		Args:    cobra.ExactArgs(2),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
+		if err := placeOfComment(at, &c); err != nil {
+			return err
+		}
+		c.Text = args[0]
+		if c.FromSeq == 0 {
+			c.FromSeq = s.MaxSeq
+		}
+		made, err := hub.Comment(ctx, s.SessionID, c)
+		if err != nil || p.json {
+			return p.orJSON(made, err)
+		}
+		_, err = fmt.Fprintln(p.Stdout, made.CommentID)
+		return err
+	})
+	cmd.Flags().StringVar(&at, "at", "", "the lines of a file, `FILE:LINE` or FILE:FROM-TO")
+	cmd.Flags().StringVar(&c.Quote, "quote", "", "the code or words it is about, `TEXT`")
+	cmd.Flags().Int64Var((*int64)(&c.FromSeq), "seq", 0, "the event `SEQ` it is about")
+	p.JSONFlag(cmd)
+	return cmd
+}

@@ -560,3 +560,24 @@ func (p *Program) Alone(cmd *cobra.Command) error {
 	}
 	return p.list(cmd.Context(), hub, client.ListQuery{Project: root}, listed)
 }
+
+func (p *Program) comments() *cobra.Command {
+	cmd := p.onSession(&cobra.Command{
+		Use:     "comments ID",
+		Short:   "List the review comments of a session",
+		Long:    "List the review comments of a session: each with its place, the code or words it is about, and its author.",
+		Example: "abide comments -",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
+		list, err := hub.Comments(ctx, s.SessionID)
+		if err != nil || p.json {
+			return p.orJSON(list, err)
+		}
+		for _, c := range list.Comments {
+			err = errors.Join(err, printComment(p.Stdout, c))
+		}
+		return err
+	})
+	p.JSONFlag(cmd)
+	return cmd
+}

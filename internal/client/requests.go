@@ -139,6 +139,18 @@ func (h *Hub) Settle(ctx context.Context, id, permission string, c wire.Permissi
 	return resolved, err
 }
 
+// Comments lists the review comments of a session, oldest first.
+func (h *Hub) Comments(ctx context.Context, id string) (wire.CommentList, error) {
+	var out wire.CommentList
+	return out, h.do(ctx, http.MethodGet, session(id)+"/comments", nil, &out)
+}
+
+// Comment adds a review comment.
+func (h *Hub) Comment(ctx context.Context, id string, c wire.NewComment) (wire.Comment, error) {
+	var out wire.Comment
+	return out, h.do(ctx, http.MethodPost, session(id)+"/comments", c, &out)
+}
+
 // Cancel asks the agent to end its turn.
 func (h *Hub) Cancel(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodPost, session(id)+"/cancel", nil, nil)

@@ -14,7 +14,7 @@ func commentRows() section {
 	return section{
 		title: "Comments",
 		about: []string{
-			"A text has 1 to 8192 bytes. Each comment is on disk before it is answered. Those who follow the session are sent `comments`.",
+			"A text has 1 to 8192 bytes, a `path` and a `quote` at most 4096. `line` and `end_line` count from 1 on the `side` of the change, `new` (also without `side`) or `old`. Each comment is on disk before it is answered. Those who follow the session are sent `comments`.",
 		},
 		rows: []route{
 			{
@@ -55,7 +55,10 @@ func commentAddRoute(s *API, c *call, own *session.BackgroundSession, in wire.Ne
 		return err
 	}
 	by := c.grant.By()
-	made, err := own.Comments().Add(state.Comment{CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Text: in.Text, By: by.Name, ByID: by.ID}, !c.grant.May(auth.Manage, own.ID()))
+	made, err := own.Comments().Add(state.Comment{
+		CommentID: id, FromSeq: in.FromSeq, ToSeq: in.ToSeq, Path: in.Path, Line: in.Line, EndLine: in.EndLine, Side: in.Side, Quote: in.Quote,
+		Text: in.Text, By: by.Name, ByID: by.ID,
+	}, !c.grant.May(auth.Manage, own.ID()))
 	if err != nil {
 		return err
 	}

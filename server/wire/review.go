@@ -22,7 +22,14 @@ type CommentList struct {
 type NewComment struct {
 	FromSeq event.Seq `json:"from_seq"`
 	ToSeq   event.Seq `json:"to_seq,omitempty"`
-	Text    string    `json:"text"`
+	// Path, Line, EndLine and Side ("old" or "new") are the lines of a file that it is
+	// about, Quote the code or the words.
+	Path    string `json:"path,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	EndLine int    `json:"end_line,omitempty"`
+	Side    string `json:"side,omitempty"`
+	Quote   string `json:"quote,omitempty"`
+	Text    string `json:"text"`
 }
 
 // CommentPatch changes the comment's fields that are present.

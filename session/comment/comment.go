@@ -27,8 +27,8 @@ const (
 	// Max limits the comments of a session; those of a guest, and the comments that
 	// are there when a guest adds one, have lower limits: the rest is the owners'.
 	Max, maxOfGuests, maxOneGuest = 1000, 750, 250
-	// maxText limits the bytes of a comment.
-	maxText = 8 << 10
+	// maxText limits the bytes of a comment, maxPath and maxQuote those of its place.
+	maxText, maxPath, maxQuote = 8 << 10, 4 << 10, 4 << 10
 )
 
 // Count is the number of comments. Version rises with every change.
@@ -183,7 +183,7 @@ func (b *Book) Add(c state.Comment, guest bool) (state.Comment, error) {
 	if c.CommentID == "" || len(c.CommentID) > state.MaxID || !state.Printable(c.CommentID) {
 		return state.Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", state.ErrInvalid, state.MaxID)
 	}
-	if err := checkText(c.Text); err != nil {
+	if err := errors.Join(checkText(c.Text), checkPlace(c)); err != nil {
 		return state.Comment{}, err
 	}
 	c.At, c.EditedAt = time.Now().UTC().Truncate(time.Microsecond), nil
@@ -194,7 +194,7 @@ func (b *Book) Add(c state.Comment, guest bool) (state.Comment, error) {
 			if there.CommentID != c.CommentID {
 				continue
 			}
-			if there.Text != c.Text || there.FromSeq != c.FromSeq || there.ToSeq != c.ToSeq || !(event.Actor{Name: c.By, ID: c.ByID}).Is(there.By, there.ByID) {
+			if there.Text != c.Text || !samePlace(there, c) || !(event.Actor{Name: c.By, ID: c.ByID}).Is(there.By, there.ByID) {
 				return nil, fmt.Errorf("%w: another comment has the id %s", state.ErrConflict, c.CommentID)
 			}
 			again = &there
@@ -224,6 +224,27 @@ func (b *Book) Add(c state.Comment, guest bool) (state.Comment, error) {
 
 // errSame is the error of a change that has no effect.
 var errSame = errors.New("nothing to change")
+
+// samePlace reports whether two comments are about the same.
+func samePlace(a, b state.Comment) bool {
+	return a.FromSeq == b.FromSeq && a.ToSeq == b.ToSeq && a.Path == b.Path && a.Line == b.Line && a.EndLine == b.EndLine && a.Side == b.Side && a.Quote == b.Quote
+}
+
+func checkPlace(c state.Comment) error {
+	switch {
+	case len(c.Path) > maxPath || !state.Printable(c.Path):
+		return fmt.Errorf("%w: path is at most %d printable bytes", state.ErrInvalid, maxPath)
+	case len(c.Quote) > maxQuote || !utf8.ValidString(c.Quote):
+		return fmt.Errorf("%w: quote is at most %d bytes of text", state.ErrInvalid, maxQuote)
+	case c.Line < 0 || c.Line > 0 && c.Path == "":
+		return fmt.Errorf("%w: line is from 1, and needs a path", state.ErrInvalid)
+	case c.EndLine != 0 && (c.Line == 0 || c.EndLine < c.Line):
+		return fmt.Errorf("%w: end_line is at or after line", state.ErrInvalid)
+	case c.Side != "" && c.Side != "old" && c.Side != "new":
+		return fmt.Errorf("%w: side is old or new", state.ErrInvalid)
+	}
+	return nil
+}
 
 func checkText(text string) error {
 	if text == "" || len(text) > maxText || !utf8.ValidString(text) {

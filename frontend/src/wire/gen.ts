@@ -1230,6 +1230,11 @@ export interface Comment {
   comment_id: string
   from_seq: Seq
   to_seq: Seq
+  path?: string
+  line?: number
+  end_line?: number
+  side?: string
+  quote?: string
   text: string
   by: string
   by_id?: string
@@ -1248,6 +1253,11 @@ export interface CommentList {
 export interface NewComment {
   from_seq: Seq
   to_seq?: Seq
+  path?: string
+  line?: number
+  end_line?: number
+  side?: string
+  quote?: string
   text: string
 }
 
