@@ -324,7 +324,7 @@ describe('budgets', () => {
   })
 
   test('playback of a very long session', async () => {
-    const screen = await device.open(`/s/${long}/play`, desktop)
+    const screen = await device.open(`/s/${long}/play?seq=1`, desktop)
     await screen.page.locator('[data-play="1"][data-busy=false]').waitFor()
     const times: number[] = []
     // Seeks near and far, forwards and backwards, mostly to events that are not loaded yet.

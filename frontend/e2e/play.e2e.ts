@@ -93,18 +93,31 @@ describe('a session, played back', () => {
     await screen.page.close()
   })
 
+  test('opens at the last prompt, paused, with what led to it', async () => {
+    const screen = await device.open(`/s/${long}/play`, phone)
+    const asked = hub.events(long).findLast((e) => e.type === 'user_prompt')!
+    await at(screen, asked.seq)
+    await screen.page.getByRole('button', { name: 'Play', exact: true }).waitFor()
+    const rows = await screen.page
+      .locator('article[data-last]')
+      .evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).filter((r) => r.bottom > 0).length)
+    expect(rows).toBeGreaterThan(3)
+    await screen.page.close()
+  })
+
   test('is played on a phone by touch, with a timeline large enough for a thumb', async () => {
     const screen = await device.watch(tour, phone)
     await screen.page.getByRole('button', { name: 'More', exact: true }).click()
     await screen.page.getByRole('menuitem', { name: 'Play back' }).click()
-    await at(screen, 1)
+    await at(screen, hub.lastSeq(tour)) // its only turn, whole
+    await screen.page.getByRole('button', { name: 'Play', exact: true }).waitFor()
     const slider = screen.page.getByRole('slider', { name: 'Timeline' })
     const box = (await slider.boundingBox())!
     expect(box.height).toBeGreaterThanOrEqual(44)
     await screen.page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2).catch(async () => {
       await screen.page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
     })
-    await expect.poll(() => place(screen)).toBeGreaterThan(1)
+    await expect.poll(() => place(screen)).toBeLessThan(hub.lastSeq(tour))
     await shot(screen, 'play-phone')
     await screen.page.getByRole('button', { name: 'Turns and keys' }).click()
     await screen.page
@@ -154,7 +167,7 @@ describe('a session, played back', () => {
   test('is rewound while the agent sends 200 updates a second, and catches up at 4× without a gap', async () => {
     const live = await hub.newSession('Rewound', 'bulk')
     const viewer = await device.open(`/s/${live}`, wide)
-    const screen = await device.open(`/s/${live}/play`, wide)
+    const screen = await device.open(`/s/${live}/play?seq=1`, wide)
     await at(screen, 1)
     await hub.prompt(live, 'grow 1 5')
     await screen.page.getByRole('button', { name: 'Live' }).click()

@@ -198,7 +198,9 @@ export class Deck {
         this.app.hub.events(this.id, after, limit, ended, false)
       this.player = new Player(new Pages(ask, overview.epoch, overview.min_seq), overview)
       this.overview = overview
-      await this.seek(from ?? overview.min_seq)
+      // Without a place: the last prompt, with what led to it; the only turn is shown to its end.
+      const { turns, at_seq } = overview
+      await this.seek(from ?? (turns.length > 1 ? turns.at(-1)!.seq : at_seq))
     } catch (error) {
       this.problem = (error as Error).message
     }
