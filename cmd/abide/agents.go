@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/internal/agentsetup"
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/known"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/settings"
@@ -37,6 +38,10 @@ func (a *agents) configure(c config.Config) error {
 // infos describes the agents to sessions, in the order of the configuration.
 func (a *agents) infos(c config.Config) []settings.Agent {
 	var list []settings.Agent
+	listed, err := known.Agents()
+	if err != nil {
+		a.logger.Error("known agents cannot be read", "err", err)
+	}
 	for _, agent := range *a.configured.Load() {
 		of := c.Resume.Of(agent.Resume)
 		info := settings.Agent{
@@ -46,6 +51,8 @@ func (a *agents) infos(c config.Config) []settings.Agent {
 			},
 			Begin: settings.Begin{Mode: agent.Mode, Model: agent.Model, Options: agent.Options},
 		}
+		is, _ := known.Running(listed, agent.Name, agent.Command)
+		info.Continue = is.Continue
 		for _, server := range agent.MCPServers {
 			info.MCPServers = append(info.MCPServers, server.Name)
 		}

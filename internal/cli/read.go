@@ -128,7 +128,11 @@ func (p *Program) show() *cobra.Command {
 		if p.json {
 			to = turnSink(p.Stdout)
 		}
-		return p.read(ctx, hub, s, s.MinSeq, to)
+		if err := p.read(ctx, hub, s, s.MinSeq, to); err != nil || p.json || s.Continue == "" {
+			return err
+		}
+		p.notice("in the agent's own terminal: %s", plain.Line(s.Continue))
+		return nil
 	})
 	level.add(cmd)
 	p.JSONFlag(cmd)

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 )
 
@@ -28,6 +29,9 @@ type Agent struct {
 	Install string `json:"install"`
 	// SignIn says how a person signs in.
 	SignIn string `json:"sign_in,omitempty"`
+	// Continue is the command that continues a session in the agent's own terminal, with
+	// {id} for the agent's id of it; empty if it is not known.
+	Continue string `json:"continue,omitempty"`
 }
 
 // Agents returns the built-in list.
@@ -46,6 +50,20 @@ func Find(list []Agent, name string) (Agent, bool) {
 		return Agent{}, false
 	}
 	return list[at], true
+}
+
+// Running returns the agent of a list that a configured agent is: that of its name, else
+// that of its program.
+func Running(list []Agent, name string, command []string) (Agent, bool) {
+	if a, ok := Find(list, name); ok || len(command) == 0 {
+		return a, ok
+	}
+	for _, a := range list {
+		if slices.Contains(a.Programs, filepath.Base(command[0])) {
+			return a, true
+		}
+	}
+	return Agent{}, false
 }
 
 // Command returns the agent's command line and the path of its program, for the first

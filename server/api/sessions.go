@@ -226,5 +226,8 @@ func (s *API) InfoFor(g auth.Grant, i list.Info) wire.SessionInfo {
 	if seq, known := s.manager.Reads().Of(g.Person(), i); known {
 		line.ReadSeq = &seq
 	}
+	if !i.Imported {
+		line.Continue = s.manager.Settings().Agent(i.Agent).Continuing(i.AgentSessionID, i.Workspace)
+	}
 	return line
 }

@@ -155,6 +155,9 @@ type SessionInfo struct {
 	// first visit. It is absent in other unread sessions, and in sessions read in
 	// another epoch.
 	ReadSeq *event.Seq `json:"read_seq,omitempty"`
+	// Continue is the command that continues the session in the agent's own terminal; absent
+	// if it is not known.
+	Continue string `json:"continue,omitempty"`
 }
 
 // Session means that one line of the session list changed.

@@ -29,5 +29,7 @@ func infoOf(m journal.Metadata) Info {
 		ForkedFrom:  m.ForkedFrom,
 		Adopted:     m.Adopted,
 		LastLine:    m.LastLine,
+
+		AgentSessionID: m.AgentSessionID,
 	}
 }

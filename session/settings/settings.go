@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -31,6 +33,9 @@ type Agent struct {
 	Delegating []string
 	// Begin are the settings that its new sessions begin with.
 	Begin Begin
+	// Continue is the command that continues a session of it in its own terminal, with
+	// {id} for its id of the session; empty if it is not known.
+	Continue string
 }
 
 // Begin are settings that a new session begins with. Empty ones are left to the agent.
@@ -207,6 +212,24 @@ func (s *Hub) QueueFor(workspace string) Queue {
 		}
 	}
 	return s.Queue
+}
+
+// plainWord is text that every shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.:/+@%-]+$`)
+
+// Continuing returns the command that continues a session of the agent in its own
+// terminal, from any folder; empty if that is not known.
+func (a Agent) Continuing(agentSessionID, workspace string) string {
+	if a.Continue == "" || !plainWord.MatchString(agentSessionID) {
+		return ""
+	}
+	if !plainWord.MatchString(workspace) {
+		if strings.ContainsFunc(workspace, unicode.IsControl) {
+			return ""
+		}
+		workspace = "'" + strings.ReplaceAll(workspace, "'", `'\''`) + "'"
+	}
+	return "cd " + workspace + " && " + strings.ReplaceAll(a.Continue, "{id}", agentSessionID)
 }
 
 // ResolveQueues resolves the links in the paths of WorkspaceQueues, as in those of

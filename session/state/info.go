@@ -34,4 +34,6 @@ type Info struct {
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string `json:"last_line,omitempty"`
+	// AgentSessionID is the agent's own id of the session.
+	AgentSessionID string `json:"agent_session_id,omitempty"`
 }

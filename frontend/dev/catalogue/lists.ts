@@ -182,6 +182,52 @@ export const lists: State[] = [
     does: [{ press: '[data-folder]' }],
   },
   {
+    name: 'new session, sessions of the agent',
+    path: '/',
+    overlay: 'new_session',
+    messages: opened,
+    hub: () => ({
+      ask: async <T>() =>
+        ({
+          sessions: [
+            {
+              agent_session_id: 'a1',
+              folder: '/src/app',
+              title: 'Fix the flaky test',
+              updated_at: '2026-02-21T12:00:00Z',
+            },
+            {
+              agent_session_id: 'a2',
+              folder: '/src/app',
+              title: 'Look at the logs',
+              session_id: '20260221-140307-9f3a11c0',
+            },
+            {
+              agent_session_id: 'a3',
+              folder: '/else',
+              title: 'Elsewhere',
+              refused: 'sessions may not run in /else',
+            },
+          ],
+          next_cursor: 'more',
+        }) as T,
+    }),
+    does: [{ press: '[data-past]' }],
+  },
+  {
+    name: 'new session, the agent lists none',
+    path: '/',
+    overlay: 'new_session',
+    messages: opened,
+    hub: () => ({
+      ask: () =>
+        Promise.reject(
+          new Error('the agent demo could not list its sessions: the agent does not offer this'),
+        ),
+    }),
+    does: [{ press: '[data-past]' }],
+  },
+  {
     name: 'new session, no agents known',
     path: '/',
     overlay: 'new_session',

@@ -777,7 +777,9 @@ export interface SessionInfo {
   forks?: Forked[]
   adopted?: Adopted
   last_line?: string
+  agent_session_id?: string
   read_seq?: Seq
+  continue?: string
 }
 
 export interface SessionMessage {
