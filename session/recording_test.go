@@ -156,18 +156,23 @@ func TestARecordingPlacesItsEventsInTheSameTurnsWithAndWithoutAHub(t *testing.T)
 	require.NoError(t, offline.End(ctxOf(t), "the agent ended", person("ann")))
 
 	told := func(log journal.Log) (told []string) {
-		batch, _, err := log.ReadWritten(ctxOf(t), 0, 1<<20)
-		require.NoError(t, err)
-		events, err := batch.Events()
-		require.NoError(t, err)
-		for _, e := range events {
-			switch e.Type {
-			case event.TypeSessionStart, event.TypeNote:
-			default:
-				told = append(told, fmt.Sprint(e.Turn, " ", e.Type, " ", string(e.Data)))
+		for after := event.Seq(0); ; {
+			batch, through, err := log.ReadWritten(ctxOf(t), after, 1<<20)
+			require.NoError(t, err)
+			if through == after {
+				return told
 			}
+			events, err := batch.Events()
+			require.NoError(t, err)
+			for _, e := range events {
+				switch e.Type {
+				case event.TypeSessionStart, event.TypeNote:
+				default:
+					told = append(told, fmt.Sprint(e.Turn, " ", e.Type, " ", string(e.Data)))
+				}
+			}
+			after = through
 		}
-		return told
 	}
 	written := told(log)
 	require.Equal(t, told(r.Session.Log()), written)
