@@ -180,7 +180,7 @@ func (a *agentSlot) start() {
 	if a.anew {
 		spec.AgentSessionID, a.anew = "", false
 	}
-	if a.turn.restore.step == restoreWanted {
+	if a.turn.restore.wanted {
 		spec.Past = nil // it gets the whole session in segments
 	}
 	a.authBy, a.login = "", nil

@@ -88,7 +88,7 @@ func moves(p event.Payload) bool {
 
 // recordStream writes an event that needs only its turn.
 func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draft) error {
-	payloads, drafts, answer := o.turn.restore.aside(payloads, drafts)
+	payloads, drafts, answer := o.turn.aside(payloads, drafts)
 	if len(payloads) == 0 {
 		o.turn.restore.heard(answer)
 		return nil
@@ -141,7 +141,7 @@ func (o *agentOutput) recordMove(p event.Payload) error {
 		}
 		return o.turns.recordEnd(p)
 	case event.PermissionRequest:
-		if o.turn.restore.step == restoreTelling {
+		if o.turn.telling() {
 			return o.restorer.refuse(p)
 		}
 		return o.questions.recordRequest(p)

@@ -75,7 +75,7 @@ func (e *engine) publish() {
 			PromptCapabilities: e.agent.offers.prompts,
 		},
 		Interruption: e.interruption().Shown(),
-		Restore:      e.turn.restore.state(),
+		Restore:      e.turn.restoring(),
 		Observers:    e.watchers.Take(),
 	})
 	e.present = presenceClock{publishedAt: time.Now()}

@@ -24,23 +24,12 @@ const (
 	takenAfter = time.Second
 )
 
-// restoreStep is the progress of a segmented restore.
-type restoreStep uint8
-
-const (
-	restoreNone    restoreStep = iota
-	restoreWanted              // waits for the agent
-	restoreReading             // reads the log
-	restoreTelling
-	restoreTold
-)
-
 // restore sends the session so far to a new agent session, before the prompt that
 // resumes a turn. It sends segment by segment and cancels each at once, because no
 // answer is wanted. It belongs to the engine and is not stored: after a crash the
 // resume is offered again.
 type restore struct {
-	step        restoreStep
+	wanted      bool
 	mayFallBack bool // auto: use this way if the agent cannot resume its session
 	segments    resume.Segments
 	tokens      int // of all segments
@@ -57,9 +46,10 @@ type restore struct {
 	counted int64
 }
 
-// state returns the restore for State; nil if none is running.
-func (r *restore) state() *state.Restore {
-	if r.step != restoreTelling {
+// restoring returns the restore for State; nil if none is running.
+func (t *turnRun) restoring() *state.Restore {
+	r := &t.restore
+	if !t.telling() {
 		return nil
 	}
 	return &state.Restore{
@@ -81,15 +71,13 @@ type restorer struct {
 // restored reports whether the restore is complete, and performs its next due step.
 func (s *restorer) restored(now time.Time) bool {
 	r := &s.turn.restore
-	switch r.step {
-	case restoreNone:
-		if !r.mayFallBack || s.agent.resumed != "" || !s.resumeSettings().SegmentedFallback {
+	switch s.turn.phase {
+	case turnWaiting:
+		if !r.wanted && (!r.mayFallBack || s.agent.resumed != "" || !s.resumeSettings().SegmentedFallback) {
 			return true
 		}
 		s.read()
-	case restoreWanted:
-		s.read()
-	case restoreTelling:
+	case turnTelling:
 		if r.open != "" {
 			s.watchSegment(now)
 		} else if r.next < len(r.segments.List) {
@@ -97,7 +85,7 @@ func (s *restorer) restored(now time.Time) bool {
 		} else {
 			return s.finish()
 		}
-	case restoreTold:
+	case turnTold:
 		return true
 	}
 	return false
@@ -105,21 +93,21 @@ func (s *restorer) restored(now time.Time) bool {
 
 // read reads the log in a helper goroutine.
 func (s *restorer) read() {
-	s.turn.become(turnRestoring)
-	s.turn.restore.step = restoreReading
+	s.turn.become(turnReading)
 	promptID, proc, to, limit := s.fold.PromptID, s.agent.proc, s.fold.PromptSeq-1, s.resumeSettings().Segment()
 	s.helpers.run(func() {
 		segments, err := resume.SegmentsOf(context.Background(), s.log, s.log.Marks().Min, to, limit)
 		s.helpers.post(func() {
 			r := &s.turn.restore
-			if s.fold.PromptID != promptID || s.agent.proc != proc || r.step != restoreReading || !s.fold.Open {
+			if s.fold.PromptID != promptID || s.agent.proc != proc || s.turn.phase != turnReading || !s.fold.Open {
 				return
 			}
 			if err != nil {
 				s.fail("the session could not be read: "+err.Error(), nil)
 				return
 			}
-			r.step, r.segments, r.tokens = restoreTelling, segments, segments.Tokens()
+			s.turn.become(turnTelling)
+			r.segments, r.tokens = segments, segments.Tokens()
 			s.dirty = true
 			text := fmt.Sprintf("The agent began a new session. It gets this one in %s, about %d tokens, and then the prompt.", resume.CountSegments(len(segments.List)), r.tokens)
 			if left := segments.Omitted; left > 0 {
@@ -236,8 +224,8 @@ func (s *restorer) finish() bool {
 	if _, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
 		return false
 	}
-	s.turn.become(turnWaiting)
-	r.step, r.segments, s.dirty = restoreTold, resume.Segments{}, true
+	s.turn.become(turnTold)
+	r.segments, s.dirty = resume.Segments{}, true
 	return true
 }
 
@@ -265,8 +253,8 @@ func (s *restorer) fail(why string, failure *event.Failure) {
 
 // aside separates an agent's answer to a segment from its other output, which is
 // recorded as usual.
-func (r *restore) aside(payloads []event.Payload, drafts []event.Draft) (rest []event.Payload, kept []event.Draft, answer []byte) {
-	if r.step != restoreTelling {
+func (t *turnRun) aside(payloads []event.Payload, drafts []event.Draft) (rest []event.Payload, kept []event.Draft, answer []byte) {
+	if !t.telling() {
 		return payloads, drafts, nil
 	}
 	for i, p := range payloads {

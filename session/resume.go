@@ -167,9 +167,7 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 	}
 	s.turn.drift = r.decision()
 	s.turn.restore.mayFallBack = resume.Auto(r.Way)
-	if way == event.WaySegmented {
-		s.turn.restore.step = restoreWanted
-	}
+	s.turn.restore.wanted = way == event.WaySegmented
 	if way != event.WayServer {
 		s.agent.anew = true
 		s.agent.stop(stopSleep)

@@ -183,7 +183,7 @@ func (t *turns) toldResumed() []state.Entry {
 	if !strings.HasPrefix(t.fold.PromptID, state.ResumePrefix) {
 		return nil
 	}
-	if t.turn.restore.step == restoreTold {
+	if t.turn.phase == turnTold {
 		return nil // a note of the restore says so
 	}
 	text := "The agent began a new session and is given a short account of this one."

@@ -9,7 +9,9 @@ type turnPhase uint8
 const (
 	noTurn        turnPhase = iota
 	turnWaiting             // its prompt is in the log, and the agent is not ready for it yet
-	turnRestoring           // the agent is told the session before it gets the prompt
+	turnReading             // the log is read for an agent that is told the session before the prompt
+	turnTelling             // the agent is told the session
+	turnTold                // the agent was told the session
 	turnGiven               // the agent has the prompt
 	turnCancelled           // a person asked the agent to end it
 	turnOverdue             // the agent continues long after that: a force reset is offered
@@ -18,19 +20,21 @@ const (
 
 // String names the phase in messages.
 func (p turnPhase) String() string {
-	return [...]string{"no turn", "waiting", "restoring", "given", "cancelled", "overdue", "ending"}[p]
+	return [...]string{"no turn", "waiting", "reading", "telling", "told", "given", "cancelled", "overdue", "ending"}[p]
 }
 
 // follows is the transition table of the turn: it reports whether the phase to may
-// follow from. An agent that knows only a part of the session, in turnRestoring, is not
-// given the prompt. A turn that the agent does not have ends at once instead of being
+// follow from. An agent that knows only a part of the session, in turnTelling, is not given
+// the prompt. A turn that the agent does not have ends at once instead of being
 // cancelled.
 func (to turnPhase) follows(from turnPhase) bool {
 	switch to {
 	case turnWaiting:
-		return from == noTurn || from == turnRestoring
-	case turnRestoring, turnGiven:
-		return from == turnWaiting
+		return from == noTurn
+	case turnReading, turnTelling, turnTold:
+		return from == to-1
+	case turnGiven:
+		return from == turnWaiting || from == turnTold
 	case turnCancelled:
 		return from == turnGiven
 	case turnOverdue:
@@ -78,4 +82,9 @@ func (t *turnProgress) given() bool { return t.reached() >= turnGiven }
 func (t *turnProgress) cancelled() bool { return t.reached() >= turnCancelled }
 
 // halfway reports whether the agent may know only a part of the session.
-func (t *turnProgress) halfway() bool { return t.reached() == turnRestoring }
+func (t *turnProgress) halfway() bool {
+	return t.reached() == turnReading || t.telling()
+}
+
+// telling reports whether the agent is being told the session.
+func (t *turnProgress) telling() bool { return t.reached() == turnTelling }

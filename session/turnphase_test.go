@@ -11,13 +11,15 @@ import (
 
 func TestATurnTakesOnlyTheStepsOfItsTable(t *testing.T) {
 	follows := map[string][]string{ // for each phase those before it
-		"no turn":   {"no turn", "waiting", "restoring", "given", "cancelled", "overdue", "ending"},
-		"waiting":   {"no turn", "restoring"},
-		"restoring": {"waiting"},
-		"given":     {"waiting"},
+		"no turn":   {"no turn", "waiting", "reading", "telling", "told", "given", "cancelled", "overdue", "ending"},
+		"waiting":   {"no turn"},
+		"reading":   {"waiting"},
+		"telling":   {"reading"},
+		"told":      {"telling"},
+		"given":     {"waiting", "told"},
 		"cancelled": {"given"},
 		"overdue":   {"cancelled"},
-		"ending":    {"waiting", "restoring", "given", "cancelled", "overdue", "ending"},
+		"ending":    {"waiting", "reading", "telling", "told", "given", "cancelled", "overdue", "ending"},
 	}
 	phases := session.TurnPhases()
 	require.Len(t, follows, len(phases))
