@@ -638,6 +638,20 @@ export class MockHub {
         workspaces: ['/home/dev/src'],
         default_workspace: '/home/dev/src/ferry',
       })
+    if (url.pathname === '/api/agents/setup')
+      return reply(200, {
+        configured: [{ name: 'demo', command: 'built in, to try abide without a model', built_in: true }],
+        known: [
+          {
+            name: 'gemini',
+            title: 'Gemini CLI',
+            command: ['gemini', '--acp'],
+            program: '/usr/local/bin/gemini',
+            install: 'npm install -g @google/gemini-cli',
+          },
+        ],
+        file: '~/.config/abide/config.yaml',
+      })
     const device = /^\/api\/devices\/(\w+)$/.exec(url.pathname)?.[1]
     if (device && request.method === 'PATCH') {
       return reply(200, Object.assign(this.devices.find((d) => d.id === device) ?? {}, body))

@@ -76,24 +76,21 @@ func (l *Logins) Begin(ctx context.Context, agent config.Agent, id string) (wire
 	return l.start(agent, methods[at])
 }
 
-// take reserves the place of the one login.
+// take reserves the place of the one login, and ends the one before.
 func (l *Logins) take() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.taking || l.last != nil && !l.last.over() {
-		return fmt.Errorf("%w: another login is under way: end it first", state.ErrConflict)
+	if l.taking {
+		l.mu.Unlock()
+		return fmt.Errorf("%w: another login is being started: try again", state.ErrConflict)
 	}
 	l.taking = true
-	return nil
-}
-
-func (o *login) over() bool {
-	select {
-	case <-o.terminal.Done():
-		return true
-	default:
-		return false
+	last := l.last
+	l.mu.Unlock()
+	if last != nil {
+		last.end()
+		<-last.terminal.Done()
 	}
+	return nil
 }
 
 func (l *Logins) start(agent config.Agent, method acp.AuthMethod) (wire.AgentLogin, error) {

@@ -27,7 +27,7 @@ func setupRows() section {
 	return section{
 		title: "Setting agents up",
 		about: []string{
-			"Only agents that abide knows are added here; `abide agents add --command` adds others. One check or login is under way at a time (409); a check takes at most three minutes, a login ten. Nothing of a login is kept.",
+			"Only agents that abide knows are added here; `abide agents add --command` adds others. One check is under way at a time (409), and takes at most three minutes. A login ends the one before, and takes at most ten. Nothing of a login is kept.",
 		},
 		rows: []route{
 			{

@@ -1,5 +1,14 @@
 // The settings: preferences of this device, paired devices, channels, and the hub.
-import type { Channel, Delivery, Device, ResumeCounts } from '../../src/wire/gen'
+import type {
+  AddedAgent,
+  AgentCheck,
+  AgentLogin,
+  AgentSetup,
+  Channel,
+  Delivery,
+  Device,
+  ResumeCounts,
+} from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'
 import type { State } from './state'
@@ -85,19 +94,155 @@ const interruptions: ResumeCounts = {
   median_ms: 252_000,
 }
 
-const screen = (name: string, over: Partial<State> = {}): State => ({
+/** The agents of a hub on which nothing was set up yet. */
+const untouched = (): unknown => ({
+  configured: [{ name: 'demo', command: 'built in, to try abide without a model', built_in: true }],
+  known: [],
+  file: '~/.config/abide/config.yaml',
+})
+
+const screen = (name: string, over: Partial<State> = {}, agents = untouched): State => ({
   name: `settings${name}`,
   path: '/settings',
   messages: opened,
-  hub: () => ({ devices: async () => devices }),
   ...over,
+  hub: () => {
+    const hub = over.hub?.() ?? { devices: async () => devices }
+    const ask = async <T>(method: string, path: string) =>
+      (await (path === '/api/agents/setup' ? agents() : hub.ask?.(method, path))) as T
+    return { ...hub, ask }
+  },
 })
+
+const known = (name: string, title: string, program?: string) => ({
+  name,
+  title,
+  command: [name, '--acp'],
+  program,
+  install: `npm install -g @${name}/a-name-of-a-package-as-long-as-they-sometimes-are-${name}`,
+  sign_in: `Sign in once with \`${name}\` and /login, or give it ${name.toUpperCase()}_API_KEY.`,
+})
+const agentSetup: AgentSetup = {
+  configured: [
+    {
+      name: 'claude',
+      title: 'Claude Code',
+      command: 'claude-agent-acp',
+      sign_in: 'Sign in once with `claude`, or give it ANTHROPIC_API_KEY.',
+    },
+    {
+      name: 'mine',
+      command: '~/bin/my-agent --acp --a-flag-with-a-long-name /and/a/path/that/does/not/end',
+      missing: '/home/dev/bin/my-agent: no such file or directory',
+    },
+    { name: 'demo', command: 'built in, to try abide without a model', built_in: true },
+  ],
+  known: [
+    known('gemini', 'Gemini CLI', '/usr/local/bin/gemini'),
+    known('codex', 'Codex'),
+    known('qwen', 'Qwen Code'),
+  ],
+  file: '~/.config/abide/config.yaml',
+}
+const works: AgentCheck = {
+  state: 'ready',
+  title: 'Claude Agent',
+  version: '0.101.0',
+  mode: 'auto',
+  asks_nothing: true,
+  logs_out: true,
+}
+const login: AgentCheck = {
+  state: 'login',
+  title: 'Claude Agent',
+  version: '0.101.0',
+  methods: [
+    {
+      method_id: 'claude',
+      name: 'Log in with Claude',
+      description: 'In a terminal',
+      command: ['claude', '/login'],
+    },
+    { method_id: 'key', name: 'API key' },
+  ],
+}
+const fails: AgentCheck = {
+  state: 'failed',
+  error: 'initialize: no answer: agent is gone',
+  stderr:
+    'Error: Cannot find module \u202e/usr/lib/node_modules/x\n    at node:internal/modules/cjs/loader:1228\n',
+}
+const asked = '\x1b[1mVisit\x1b[0m https://example.com/device?code=ABCD-EFGH and enter the code.\r\nCode: '
+
+/** Settings whose hub answers the requests about agents. */
+const agents = (
+  name: string,
+  answers: Record<string, () => unknown>,
+  does: State['does'] = [],
+  setup: () => unknown = () => agentSetup,
+) =>
+  screen(
+    `, agents${name}`,
+    {
+      hub: () => ({
+        devices: async () => [],
+        ask: async <T>(method: string, path: string) =>
+          (await (answers[`${method} ${path.split('?')[0]}`]?.() ?? { channels: [] })) as T,
+      }),
+      does,
+    },
+    setup,
+  )
+const line = '[data-agent=claude]'
+const checked = (check: AgentCheck) => ({ 'POST /api/agents/claude/check': () => check })
+const press = { press: `${line} button` }
+const logins = (...answers: AgentLogin[]) => ({
+  ...checked(login),
+  'POST /api/agents/claude/login': () => answers[0],
+  'GET /api/agents/claude/login': () => answers[1] ?? new Promise(() => {}),
+})
+const opensLogin = [press, { press: `${line} .main` }]
+const begun: AgentLogin = { method_id: 'claude', text: asked, size: asked.length }
+const opensAdd = { press: '[data-agents] > div button' }
+
 /** A device that is null, which no hub sends: the device list throws. */
 const broken = [null as unknown as Device]
 const failed = () => Promise.reject(new Error('The hub cannot be reached.'))
 
 export const settings: State[] = [
   screen(''),
+  agents('', {}),
+  agents(' loading', {}, [], () => new Promise(() => {})),
+  agents(' failed', {}, [], failed),
+  agents(', one is checked', { 'POST /api/agents/claude/check': () => new Promise(() => {}) }, [press]),
+  agents(', one works', checked({ ...works, answer: 'Hello from Claude.\nAnd goodbye.' }), [press]),
+  agents(', one needs a login', checked(login), [press]),
+  agents(', one fails', checked(fails), [press]),
+  agents(
+    ', a login begins',
+    { ...checked(login), 'POST /api/agents/claude/login': () => new Promise(() => {}) },
+    opensLogin,
+  ),
+  agents(', a login asks', logins(begun), opensLogin),
+  agents(
+    ', a login failed',
+    logins(begun, {
+      ...begun,
+      text: `${asked}12\nwrong code\n`,
+      ended: true,
+      error: 'it ended with exit code 1',
+    }),
+    opensLogin,
+  ),
+  agents(', to be added', {}, [opensAdd]),
+  agents(', to be added, none is installed', {}, [opensAdd], () => ({
+    ...agentSetup,
+    known: agentSetup.known.slice(1),
+  })),
+  agents(', one is not added', { 'POST /api/agents': (): AddedAgent => ({ name: 'gemini', check: fails }) }, [
+    opensAdd,
+    { press: '[data-known=gemini] button' },
+  ]),
   screen(', not connected', { messages: [list, link({ phase: 'dialling' })] }),
   screen(', connection lost', { messages: [...opened, link({ phase: 'offline' })] }),
   screen(', unknown messages', { messages: [...opened, { kind: 'unknown_frame' }] }),

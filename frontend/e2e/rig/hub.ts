@@ -34,6 +34,10 @@ export interface HubOptions {
   speed?: number
   /** More lines of the configuration. */
   config?: string
+  /** The configuration has no agents, and no line but those of `config`. */
+  bare?: boolean
+  /** Programs by their names, with their shell scripts: in a folder of the hub's PATH. */
+  programs?: Record<string, string>
   /** Runs the hub under the race detector: for tests in which connections, hubs or browsers end. */
   race?: boolean
 }
@@ -78,6 +82,10 @@ export class Hub {
   /** Starts the hub. After a kill it starts again at the same address. */
   async start(): Promise<void> {
     this.#writeConfig()
+    const programs = join(this.home, 'bin')
+    mkdirSync(programs, { recursive: true })
+    for (const [name, script] of Object.entries(this.options.programs ?? {}))
+      writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
     const args = [
       'serve',
       '--addr',
@@ -90,7 +98,7 @@ export class Hub {
     ]
     this.#process = new Process(this.options.race ? binaries.race : binaries.abide, args, {
       cwd: this.workspace,
-      env: { ...env, HOME: this.home },
+      env: { ...env, HOME: this.home, PATH: `${programs}:${process.env['PATH'] ?? ''}` },
     })
     this.origin = (await this.#process.line()).replace('listening on ', '')
     this.link = (await this.#process.line()).replace('open ', '')
@@ -98,6 +106,7 @@ export class Hub {
   }
 
   #writeConfig(): void {
+    if (this.options.bare) return writeFileSync(join(this.home, 'config.yaml'), this.options.config ?? '')
     const demo = (speed: number) => [binaries.abide, 'demo-agent', '--speed', String(speed)]
     const more = this.options.agents
     const own = typeof more === 'function' ? more(this.home) : more

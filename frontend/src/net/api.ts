@@ -80,6 +80,9 @@ const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
 /** A request with headers that can be added to. */
 type Sent = RequestInit & { headers?: Record<string, string> }
 
+/** Ends with a signal, and at the time limit of a request. */
+const withLimit = (ended: AbortSignal) => AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)])
+
 const lostKey = t`This browser’s data was cleared. Pair it again.`
 
 function apiError(status: number, { code, message }: Why): ApiError {
@@ -112,15 +115,14 @@ export function hubAPI(page: PageKey) {
     method: string,
     path: string,
     body?: unknown,
-    ended?: AbortSignal,
+    signal = AbortSignal.timeout(timeoutMs),
     headers?: Record<string, string>,
   ): Promise<T> {
-    const timeout = AbortSignal.timeout(timeoutMs)
     return answer<T>(path, {
       method,
       headers: body === undefined ? {} : { 'Content-Type': 'application/json', ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: ended ? AbortSignal.any([ended, timeout]) : timeout,
+      signal,
     })
   }
 
@@ -257,7 +259,7 @@ export function hubAPI(page: PageKey) {
       merge = true,
     ): Promise<EventsLoadedMessage> {
       const query = `after_seq=${after}&limit=${limit}&merge=${merge}`
-      return call('GET', `${session(id)}/events?${query}`, undefined, ended)
+      return call('GET', `${session(id)}/events?${query}`, undefined, withLimit(ended))
     },
 
     /** The requests of a review to the hub; loaded with the first review. */
@@ -293,7 +295,12 @@ export function hubAPI(page: PageKey) {
 
     /** One page of a search in sessions; `ended` takes the request back. */
     async search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage> {
-      return call('GET', `/api/search?${new URLSearchParams({ q: text, cursor })}`, undefined, ended)
+      return call(
+        'GET',
+        `/api/search?${new URLSearchParams({ q: text, cursor })}`,
+        undefined,
+        withLimit(ended),
+      )
     },
 
     /** A value that was too large for its event, as text. */

@@ -141,8 +141,11 @@ export interface Intents {
   reopen(sessionId: string): Promise<void>
   /** Whether the hub answers at all, also while it is slow to open a session. */
   answers(): Promise<boolean>
-  /** Asks the hub by HTTP, for parts of the app that are loaded on their own. */
-  ask<T>(method: string, path: string, body?: unknown): Promise<T>
+  /**
+   * Asks the hub by HTTP, for parts of the app that are loaded on their own. The request ends with
+   * the signal; without one it has the usual time limit.
+   */
+  ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T>
   /** The paired browsers and tokens of this hub. */
   devices(): Promise<readonly Device[]>
   renameDevice(id: string, name: string): Promise<void>

@@ -60,8 +60,8 @@ export class Screens {
   menuAt: 'rename' | 'delete' | null = null
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
-  /** The settings make a link for another device when they open. */
-  adding = false
+  /** The settings make a link for another device, or list agents to add, when they open. */
+  adding: boolean | 'agent' = false
   /** Letters typed for a new session before its form is there. */
   typed = ''
   /** Carries out a key's action on the feed on screen. */
