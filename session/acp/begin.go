@@ -22,6 +22,7 @@ const (
 	methodCancel       = "session/cancel"
 	methodSetMode      = "session/set_mode"
 	methodSetOption    = "session/set_config_option"
+	methodSetModel     = "session/set_model"
 )
 
 func beginsSession(method string) bool {

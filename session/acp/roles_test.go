@@ -22,6 +22,7 @@ func roles() map[string]func(*fake) int {
 		"hostile":    playHostile,
 		"loads":      playLoads,
 		"lists":      playLists,
+		"models":     playModels,
 		"say":        playSay,
 		"exits":      playExits,
 		"deaf":       playDeaf,

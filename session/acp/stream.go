@@ -34,6 +34,8 @@ type stream struct {
 	// known is the history that a replay is compared with; Start sets it before it
 	// asks for one.
 	known atomic.Pointer[Known]
+	// models are those of an agent that offers them without options; nil otherwise.
+	models atomic.Pointer[models]
 	// prompted is the text of the latest prompt, as the agent got it; nil before the
 	// first. Prompt sets it before it sends.
 	prompted atomic.Pointer[string]
@@ -158,7 +160,9 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 		p := config(f, got.result)
 		p.By, p.ByID = c.by.Name, c.by.ID
 		s.say(e, p)
-	case (c.method == methodSetMode || c.method == methodSetOption) && got.err != nil:
+	case c.method == methodSetModel && got.err == nil:
+		s.say(e, event.Config{Options: s.models.Load().asOption(c.about), By: c.by.Name, ByID: c.by.ID})
+	case (c.method == methodSetMode || c.method == methodSetOption || c.method == methodSetModel) && got.err != nil:
 		s.say(e, event.Note{Method: c.method, Text: event.Text(refusalWords(c, got.err)), Raw: m.Error})
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's exit, which follows, reports it.
@@ -170,8 +174,11 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 // refusalWords says which setting the agent did not take, and why.
 func refusalWords(c *call, err error) string {
 	what := "mode "
-	if c.method == methodSetOption {
+	switch c.method {
+	case methodSetOption:
 		what = "option "
+	case methodSetModel:
+		what = "model "
 	}
 	why := err.Error()
 	if refused := (*RequestError)(nil); errors.As(err, &refused) {
@@ -222,9 +229,16 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 		p.Settings.Mode = mode.ModeID
 		then = append(then, mode)
 	}
+	var offers json.RawMessage
 	if options := f.said("configOptions"); options != nil {
-		p.Settings.Model, p.Settings.Options = optionValues(options.value)
-		then = append(then, event.Config{Options: options.value})
+		offers = options.value
+	} else if m := modelsOf(result); m != nil {
+		s.models.Store(m)
+		offers = m.asOption(m.Current)
+	}
+	if offers != nil {
+		p.Settings.Model, p.Settings.Options = optionValues(offers)
+		then = append(then, event.Config{Options: offers})
 	}
 	e.record(append([]event.Payload{p}, then...)...)
 	if method == methodLoad && !s.cfg.Adopt {

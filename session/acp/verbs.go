@@ -117,6 +117,10 @@ func (a *Agent) SetMode(ctx context.Context, modeID string, by event.Actor) erro
 // SetConfigOption changes one option, to a string or a boolean, and waits for the
 // agent's response. The new set is recorded as an event.Config before it returns.
 func (a *Agent) SetConfigOption(ctx context.Context, id string, value any, by event.Actor) error {
+	if model, is := value.(string); is && id == modelOption && a.tap.stream.models.Load() != nil {
+		_, err := a.ask(ctx, &call{method: methodSetModel, about: model, by: by}, map[string]any{"sessionId": a.SessionID(), "modelId": model})
+		return err
+	}
 	params := map[string]any{"sessionId": a.SessionID(), "configId": id, "value": value}
 	switch value.(type) {
 	case string:
