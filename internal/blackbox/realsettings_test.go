@@ -33,7 +33,8 @@ func TestARealAgentKeepsItsSettings(t *testing.T) {
 		c.until("what was chosen", func(_ []event.Event, s *wire.State) bool { chosen = settingsIn(s); return true })
 		goesOn := func(promptID string) {
 			c.prompt(id, promptID, "[[say:back again]]")
-			require.Equal(t, event.StopEndTurn, c.untilTurnEnds(promptID).StopReason)
+			end := c.untilTurnEnds(promptID)
+			require.Equal(t, event.StopEndTurn, end.StopReason, "%+v", end.Error)
 			c.until("the same settings", func(_ []event.Event, s *wire.State) bool {
 				now := settingsIn(s)
 				return s.Interruption == nil && now.mode == chosen.mode && now.model == chosen.model
