@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -129,8 +130,11 @@ func TestHealthCountsWhatBecameOfTurnsThatWereCutOff(t *testing.T) {
 		settle(path, offer.InterruptionID)
 		h.await(s, 0, event.TypeInterruptionSettled)
 		var health struct{ Interruptions wire.ResumeCounts }
-		require.NoError(t, jsonUnmarshal(h.api("GET", "/api/health", nil).body, &health))
-		counts := health.Interruptions
+		counts := &health.Interruptions
+		require.Eventually(t, func() bool { // the list's metadata follow the log
+			require.NoError(t, jsonUnmarshal(h.api("GET", "/api/health", nil).body, &health))
+			return counts.Resumed[event.PhaseStreaming][event.WayServer]+counts.Dismissed+counts.Superseded == n+1
+		}, patience, time.Millisecond)
 		require.Equal(t, map[event.TurnPhase]int{event.PhaseStreaming: n + 1}, counts.Interrupted)
 		require.Equal(t, 1, counts.Resumed[event.PhaseStreaming][event.WayServer])
 		require.Equal(t, []int{min(n, 1), n / 2, 0}, []int{counts.Dismissed, counts.Superseded, counts.Failed})

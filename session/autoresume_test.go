@@ -45,7 +45,11 @@ func TestTheHubResumesATurnByItselfTwiceAndThenAPersonDecides(t *testing.T) {
 	require.Len(t, told, 2)
 	require.Contains(t, string(told[0].Text), "continues its own session")
 	require.Contains(t, string(told[0].Text), "no answer yet")
-	counts := h.manager.ResumeCounts()
+	var counts resume.Counts
+	require.Eventually(t, func() bool { // the list follows the log
+		counts = h.manager.ResumeCounts()
+		return counts.Interrupted[event.PhaseStreaming] == 3
+	}, patience, time.Millisecond)
 	require.Equal(t, map[event.TurnPhase]int{event.PhaseStreaming: 3}, counts.Interrupted)
 	require.Equal(t, 2, counts.Resumed[event.PhaseStreaming][event.WayServer])
 	require.Equal(t, 2, counts.Failed)

@@ -58,7 +58,11 @@ func TestTheNumbersOfInterruptionsAreThoseOfTheLogs(t *testing.T) {
 		d.until("the outcome", hasType(event.TypeInterruptionSettled))
 	}
 
-	want := numbers()
+	var want wire.ResumeCounts
+	require.Eventually(t, func() bool { // the list follows the log
+		want = numbers()
+		return want.Dismissed+want.Superseded+want.Succeeded+want.Failed == 4
+	}, patience, time.Millisecond)
 	require.Equal(t, 4, total(want.Interrupted))
 	require.Equal(t, []int{2, 1, 1, 1, 1}, []int{total(want.Resumed[event.PhaseStreaming]), want.Succeeded, want.Failed, want.Superseded, want.Dismissed})
 	require.Positive(t, want.MedianMS)
