@@ -77,10 +77,20 @@ func (c *call) replyRaw(status int, body []byte) error {
 	return nil
 }
 
-// done responds without a body.
-func (c *call) done() error {
-	c.w.WriteHeader(http.StatusNoContent)
-	return nil
+// answer sends what a verb returned as a JSON response.
+func (c *call) answer(value any, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, value)
+}
+
+// done responds without a body to a verb that returned err.
+func (c *call) done(err error) error {
+	if err == nil {
+		c.w.WriteHeader(http.StatusNoContent)
+	}
+	return err
 }
 
 // boundAnswer limits the time that the client takes to read the response.

@@ -47,6 +47,16 @@ func (c *call) found(open func(context.Context, string) (*session.BackgroundSess
 	return s, err
 }
 
+// part returns the session in the path, and the id of a part of it.
+func (c *call) part(name string) (*session.BackgroundSession, string, error) {
+	id, err := c.param(name)
+	if err != nil {
+		return nil, "", err
+	}
+	own, err := c.session()
+	return own, id, err
+}
+
 func (c *call) logger() *slog.Logger {
 	return c.server.logger.With("method", c.r.Method, "path", c.r.URL.Path)
 }

@@ -66,34 +66,17 @@ func commentAddRoute(s *API, c *call, own *session.BackgroundSession, in wire.Ne
 }
 
 func commentChangeRoute(s *API, c *call, in wire.CommentPatch) error {
-	own, id, err := c.comment()
+	own, id, err := c.part("comment")
 	if err != nil {
 		return err
 	}
-	changed, err := own.Comments().Edit(id, in, c.grant.By())
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, changed)
+	return c.answer(own.Comments().Edit(id, in, c.grant.By()))
 }
 
 func commentRemoveRoute(s *API, c *call) error {
-	own, id, err := c.comment()
+	own, id, err := c.part("comment")
 	if err != nil {
 		return err
 	}
-	if err := own.Comments().Remove(id, c.grant.By()); err != nil {
-		return err
-	}
-	return c.done()
-}
-
-// comment returns the session and the comment id in the path.
-func (c *call) comment() (*session.BackgroundSession, string, error) {
-	id, err := c.param("comment")
-	if err != nil {
-		return nil, "", err
-	}
-	own, err := c.session()
-	return own, id, err
+	return c.done(own.Comments().Remove(id, c.grant.By()))
 }

@@ -214,11 +214,7 @@ func changesRoute(s *API, c *call) error {
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
 	defer cancel()
-	changes, err := s.files.Changes(ctx, root)
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, changes)
+	return c.answer(s.files.Changes(ctx, root))
 }
 
 // changeRoute answers with a file in the commit and as it is now.

@@ -77,8 +77,5 @@ func ResumeOf(in wire.Resume, grant auth.Grant, sessionID string) session.Resume
 }
 
 func dismissRoute(s *API, c *call, own *session.BackgroundSession, in wire.Dismiss) error {
-	if err := own.Dismiss(c.r.Context(), in.InterruptionID, c.grant.By()); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(own.Dismiss(c.r.Context(), in.InterruptionID, c.grant.By()))
 }

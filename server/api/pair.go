@@ -144,10 +144,7 @@ func renameRoute(s *API, c *call) error {
 }
 
 func seenRoute(s *API, c *call, in wire.SeenDevices) error {
-	if err := s.registry.Seen(in.Until); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(s.registry.Seen(in.Until))
 }
 
 // meet notes of a new token of the command line whether an agent has a turn. It is
@@ -190,7 +187,7 @@ func revokeRoute(s *API, c *call) error {
 		http.SetCookie(c.w, s.door.SignOut(c.r))
 		forgetCached(c.w.Header())
 	}
-	return c.done()
+	return c.done(nil)
 }
 
 func deviceOf(g, current auth.Grant) wire.Device {

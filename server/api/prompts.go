@@ -80,17 +80,11 @@ func askAgent(c *call, when session.When) error {
 }
 
 func cancelRoute(s *API, c *call, own *session.BackgroundSession) error {
-	if err := own.Cancel(c.r.Context(), c.grant.By()); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(own.Cancel(c.r.Context(), c.grant.By()))
 }
 
 func forceResetRoute(s *API, c *call, own *session.BackgroundSession) error {
-	if err := own.ForceReset(c.r.Context(), c.grant.By()); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(own.ForceReset(c.r.Context(), c.grant.By()))
 }
 
 func permissionRoute(s *API, c *call, in wire.PermissionChoice) error {

@@ -76,10 +76,7 @@ func unsubscribeRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.notify.Unsubscribe(c.grant, id); err != nil {
-		return explainNotify(err)
-	}
-	return c.done()
+	return c.done(explainNotify(s.notify.Unsubscribe(c.grant, id)))
 }
 
 func testPushRoute(s *API, c *call) error {
@@ -87,10 +84,7 @@ func testPushRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.notify.TestPush(c.grant, id); err != nil {
-		return explainNotify(err)
-	}
-	return c.done()
+	return c.done(explainNotify(s.notify.TestPush(c.grant, id)))
 }
 
 // tokenAnswerRoute settles a permission request with the token of its notification,
@@ -127,10 +121,7 @@ func channelChangeRoute(s *API, c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := s.notify.ChooseChannel(name, in); err != nil {
-		return explainNotify(err)
-	}
-	return c.done()
+	return c.done(explainNotify(s.notify.ChooseChannel(name, in)))
 }
 
 func testChannelRoute(s *API, c *call) error {
@@ -138,10 +129,7 @@ func testChannelRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.notify.TestChannel(c.grant, name); err != nil {
-		return explainNotify(err)
-	}
-	return c.done()
+	return c.done(explainNotify(s.notify.TestChannel(c.grant, name)))
 }
 
 // explainNotify converts an error of package notify into a problem. It returns

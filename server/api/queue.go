@@ -59,14 +59,11 @@ func queueRoute(s *API, c *call, own *session.BackgroundSession) error {
 func queueAddRoute(s *API, c *call) error { return askAgent(c, session.WhenQueue) }
 
 func queueClearRoute(s *API, c *call, own *session.BackgroundSession) error {
-	if err := own.QueueClear(c.r.Context(), c.grant.By()); err != nil {
-		return err
-	}
-	return c.done()
+	return c.done(own.QueueClear(c.r.Context(), c.grant.By()))
 }
 
 func queueItemRoute(s *API, c *call) error {
-	own, id, err := c.queued()
+	own, id, err := c.part("prompt")
 	if err != nil {
 		return err
 	}
@@ -79,7 +76,7 @@ func queueItemRoute(s *API, c *call) error {
 }
 
 func queuePatchRoute(s *API, c *call, in wire.QueuePatch) error {
-	own, id, err := c.queued()
+	own, id, err := c.part("prompt")
 	if err != nil {
 		return err
 	}
@@ -93,22 +90,9 @@ func queuePatchRoute(s *API, c *call, in wire.QueuePatch) error {
 }
 
 func queueRemoveRoute(s *API, c *call) error {
-	own, id, err := c.queued()
+	own, id, err := c.part("prompt")
 	if err != nil {
 		return err
 	}
-	if err := own.QueueRemove(c.r.Context(), id, c.grant.By()); err != nil {
-		return err
-	}
-	return c.done()
-}
-
-// queued returns the session and the id of the waiting prompt in the path.
-func (c *call) queued() (*session.BackgroundSession, string, error) {
-	id, err := c.param("prompt")
-	if err != nil {
-		return nil, "", err
-	}
-	own, err := c.session()
-	return own, id, err
+	return c.done(own.QueueRemove(c.r.Context(), id, c.grant.By()))
 }

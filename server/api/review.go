@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -25,9 +23,5 @@ func overviewRows() section {
 }
 
 func overviewRoute(s *API, c *call, own *session.BackgroundSession) error {
-	overview, err := own.Overview(c.r.Context())
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, overview)
+	return c.answer(own.Overview(c.r.Context()))
 }

@@ -77,11 +77,7 @@ func ruleAddRoute(s *API, c *call, in wire.NewRule) error {
 }
 
 func ruleRevokeRoute(s *API, c *call) error {
-	id, err := c.param("rule")
-	if err != nil {
-		return err
-	}
-	own, err := c.session()
+	own, id, err := c.part("rule")
 	if err != nil {
 		return err
 	}
@@ -100,7 +96,7 @@ func ruleRevokeRoute(s *API, c *call) error {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.RuleRevoked, SessionID: own.ID(), Detail: ruleDetail(list[i])})
-	return c.done()
+	return c.done(nil)
 }
 
 // ruleDetail describes a rule in the audit trail.

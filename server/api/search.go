@@ -39,17 +39,11 @@ func searchRows() section {
 
 func searchRoute(s *API, c *call) error {
 	q := c.r.URL.Query()
-	limit, err := numberOf(q, "limit")
+	limit, err := limitOf(q, defaultHits, maxHits)
 	if err != nil {
 		return err
 	}
-	request := search.Request{Text: q.Get("q"), Only: c.grant.SessionID, Limit: defaultHits, Cursor: q.Get("cursor")}
-	if limit != nil {
-		if *limit < 1 || *limit > maxHits {
-			return Invalid("limit is not between 1 and %d", maxHits)
-		}
-		request.Limit = *limit
-	}
+	request := search.Request{Text: q.Get("q"), Only: c.grant.SessionID, Limit: limit, Cursor: q.Get("cursor")}
 	if !c.grant.May(auth.Read, request.Only) {
 		return Forbidden()
 	}

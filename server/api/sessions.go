@@ -89,19 +89,13 @@ func sessionRows() section {
 
 func listRoute(s *API, c *call) error {
 	q := c.r.URL.Query()
-	limit, err := numberOf(q, "limit")
+	limit, err := limitOf(q, defaultSessions, maxSessions)
 	if err != nil {
 		return err
 	}
 	options := list.Options{
 		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
-		Limit: defaultSessions, Cursor: q.Get("cursor"),
-	}
-	if limit != nil {
-		if *limit < 1 || *limit > maxSessions {
-			return Invalid("limit is not between 1 and %d", maxSessions)
-		}
-		options.Limit = *limit
+		Limit: limit, Cursor: q.Get("cursor"),
 	}
 	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
 	if only := c.grant.SessionID; only != "" {
@@ -199,7 +193,7 @@ func deleteRoute(s *API, c *call) error {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.SessionDeleted, SessionID: c.id()})
-	return c.done()
+	return c.done(nil)
 }
 
 func agentsRoute(s *API, c *call) error {

@@ -86,6 +86,20 @@ func seqOf(q url.Values, name string) (*event.Seq, error) {
 	return &seq, nil
 }
 
+// limitOf returns the limit in a URL, from 1 to most; absent it is the usual one.
+func limitOf(q url.Values, usual, most int) (int, error) {
+	limit, err := numberOf(q, "limit")
+	switch {
+	case err != nil:
+		return 0, err
+	case limit == nil:
+		return usual, nil
+	case *limit < 1 || *limit > most:
+		return 0, Invalid("limit is not between 1 and %d", most)
+	}
+	return *limit, nil
+}
+
 func numberOf(q url.Values, name string) (*int, error) {
 	if !q.Has(name) {
 		return nil, nil
