@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,11 +22,15 @@ import (
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/known"
 	"github.com/abidehub/abide/internal/localhub"
+	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/state"
 )
+
+// registryTime limits the request for a registry.
+const registryTime = 20 * time.Second
 
 // agentShell is the environment of the commands below `abide agents`, which need no hub.
 type agentShell struct {
@@ -73,7 +79,7 @@ func (p *agentShell) here() (wire.Agents, wire.AgentSetup, error) {
 }
 
 func (p *agentShell) agentAdd() *cobra.Command {
-	var command, prompt string
+	var command, prompt, registry string
 	var unchecked bool
 	cmd := &cobra.Command{
 		Use: "add [NAME]", Short: "Add an agent to the configuration; without NAME, list those that abide knows",
@@ -86,10 +92,14 @@ func (p *agentShell) agentAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				return p.addable(s)
+			list, err := listed(cmd.Context(), s, registry)
+			if err != nil {
+				return err
 			}
-			agent, err := wanted(s, args[0], command)
+			if len(args) == 0 {
+				return p.addable(s, list)
+			}
+			agent, err := wanted(s, list, args[0], command)
 			if err != nil {
 				return err
 			}
@@ -97,14 +107,15 @@ func (p *agentShell) agentAdd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&command, "command", "", "the agent's `COMMAND` line, for an agent that abide does not know")
+	cmd.Flags().StringVar(&registry, "registry", "", "choose from the ACP registry in this `FILE` or at this https URL, not from the agents that abide knows")
 	cmd.Flags().BoolVar(&unchecked, "no-check", false, "add it without starting it")
 	cmd.Flags().StringVar(&prompt, "prompt", "", "let the check give the agent this `TEXT` and print the answer")
 	return cmd
 }
 
 // addable lists the agents that can be added, those that are installed first.
-func (p *agentShell) addable(s *agentsetup.Setup) error {
-	list, err := s.List()
+func (p *agentShell) addable(s *agentsetup.Setup, known []known.Agent) error {
+	list, err := s.ListOf(known)
 	if err != nil {
 		return err
 	}
@@ -116,15 +127,52 @@ func (p *agentShell) addable(s *agentsetup.Setup) error {
 		case a.Program == "":
 			about = "not installed: " + a.Install
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%-10s %-15s %s\n", a.Name, a.Title, about); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%-10s %-15s %s\n", plain.Line(a.Name), plain.Line(a.Title), plain.Line(about)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// listed returns the agents to choose from: those of a registry if there is one.
+func listed(ctx context.Context, s *agentsetup.Setup, registry string) ([]known.Agent, error) {
+	if registry == "" {
+		return known.Agents()
+	}
+	data, err := readRegistry(ctx, s, registry)
+	if err != nil {
+		return nil, fmt.Errorf("--registry: %w", err)
+	}
+	list, err := known.ReadRegistry(data)
+	if err != nil {
+		return nil, fmt.Errorf("--registry %s: %w", registry, err)
+	}
+	return list, nil
+}
+
+func readRegistry(ctx context.Context, s *agentsetup.Setup, registry string) ([]byte, error) {
+	if !strings.Contains(registry, "://") {
+		file, err := os.Open(registry)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return io.ReadAll(io.LimitReader(file, known.MaxRegistry+1))
+	}
+	c, err := s.Loader.Load()
+	if err != nil {
+		return nil, err
+	}
+	g := &outgoing.Guard{Allow: c.Outgoing.Allow, Bound: registryTime, Most: known.MaxRegistry}
+	answer, err := g.Send(ctx, http.MethodGet, registry, nil, nil)
+	if err == nil && answer.Status != http.StatusOK {
+		err = fmt.Errorf("it answered %d", answer.Status)
+	}
+	return answer.Body, err
+}
+
 // wanted returns the agent to add.
-func wanted(s *agentsetup.Setup, name, command string) (config.Agent, error) {
+func wanted(s *agentsetup.Setup, list []known.Agent, name, command string) (config.Agent, error) {
 	if err := s.Vacant(name); err != nil {
 		return config.Agent{}, err
 	}
@@ -134,10 +182,6 @@ func wanted(s *agentsetup.Setup, name, command string) (config.Agent, error) {
 			return config.Agent{}, cli.Usagef("--command: %w", err)
 		}
 		return config.Agent{Name: name, Command: words, Shown: command}, nil
-	}
-	list, err := known.Agents()
-	if err != nil {
-		return config.Agent{}, err
 	}
 	agent, ok := known.Find(list, name)
 	if !ok {
@@ -288,7 +332,10 @@ func (p *agentShell) agentOf(name string) (*agentsetup.Setup, config.Agent, erro
 	}
 	agent, err := s.Configured(name)
 	if errors.Is(err, state.ErrNotFound) {
-		agent, err = wanted(s, name, "")
+		var list []known.Agent
+		if list, err = known.Agents(); err == nil {
+			agent, err = wanted(s, list, name, "")
+		}
 	}
 	return s, agent, err
 }

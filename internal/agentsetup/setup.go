@@ -77,18 +77,19 @@ func mcpServers(configured []config.MCPServer) []acp.MCPServer {
 
 // List lists the agents that there are, and those that could be added.
 func (s *Setup) List() (wire.AgentSetup, error) {
-	c, err := s.Loader.Load()
-	if err != nil {
-		return wire.AgentSetup{}, err
-	}
 	list, err := known.Agents()
 	if err != nil {
 		return wire.AgentSetup{}, err
 	}
-	return s.listOf(c, list)
+	return s.ListOf(list)
 }
 
-func (s *Setup) listOf(c config.Config, list []known.Agent) (wire.AgentSetup, error) {
+// ListOf is List with these known agents.
+func (s *Setup) ListOf(list []known.Agent) (wire.AgentSetup, error) {
+	c, err := s.Loader.Load()
+	if err != nil {
+		return wire.AgentSetup{}, err
+	}
 	answer := wire.AgentSetup{Configured: []wire.ConfiguredAgent{}, Known: []wire.KnownAgent{}, File: s.Loader.Shown(s.Loader.Path)}
 	configured, err := WithDemo(c)
 	if err != nil {

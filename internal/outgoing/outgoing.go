@@ -6,7 +6,7 @@
 // changes in between leads nowhere else. Private, loopback, link-local and other
 // special addresses are refused unless Allow names them. Redirects are not followed,
 // proxies of the environment are not used, a request takes at most 5 s, and request
-// and answer have at most 64 KiB.
+// and answer have at most 64 KiB, unless the guard says otherwise.
 package outgoing
 
 import (
@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	// MaxBytes bounds a request's body, an answer's body, and its headers.
+	// MaxBytes bounds a request's body, an answer's headers, and its body if the guard
+	// has no other bound.
 	MaxBytes = 64 << 10
 	// defaultBound is how long a request may take in all.
 	defaultBound = 5 * time.Second
@@ -34,7 +35,7 @@ var (
 	// ErrRefused says that the guard does not send there.
 	ErrRefused = errors.New("refused by the outgoing guard")
 	// ErrTooLarge says that a request or an answer has more than MaxBytes.
-	ErrTooLarge = errors.New("more than 64 KiB")
+	ErrTooLarge = errors.New("too large")
 )
 
 // Guard sends requests. Its methods may be called at any time from any goroutine.
@@ -47,6 +48,8 @@ type Guard struct {
 	TLS *http.Transport
 	// Bound is how long a request may take in all; 0 is 5 s.
 	Bound time.Duration
+	// Most bounds an answer's body; 0 is MaxBytes.
+	Most int64
 }
 
 // Public is the guard without Allow: for addresses that were not named by an owner.
@@ -108,14 +111,15 @@ func (g *Guard) Send(ctx context.Context, method, address string, header http.He
 		return Answer{}, fmt.Errorf("send to %s: %w", u.Hostname(), withoutURL(err))
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, MaxBytes+1))
+	most := cmp.Or(g.Most, MaxBytes)
+	answer, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err == nil {
 		err = ctx.Err() // an answer that was cut off by that may look like a whole one
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("read answer of %s: %w", u.Hostname(), err)
 	}
-	if len(answer) > MaxBytes {
+	if int64(len(answer)) > most {
 		return Answer{}, fmt.Errorf("read answer of %s: %w", u.Hostname(), ErrTooLarge)
 	}
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: answer}, nil

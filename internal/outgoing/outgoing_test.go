@@ -110,6 +110,13 @@ func TestSentAndReceivedSizesAreBounded(t *testing.T) {
 	require.Equal(t, "told hello", string(answer.Body))
 	_, err = g.Send(t.Context(), "POST", s.URL, nil, []byte("flood"))
 	require.ErrorIs(t, err, outgoing.ErrTooLarge)
+	g.Most = 1_000_000
+	answer, err = g.Send(t.Context(), "POST", s.URL, nil, []byte("flood"))
+	require.NoError(t, err)
+	require.Len(t, answer.Body, 1_000_000)
+	g.Most--
+	_, err = g.Send(t.Context(), "POST", s.URL, nil, []byte("flood"))
+	require.ErrorIs(t, err, outgoing.ErrTooLarge)
 	_, err = g.Send(t.Context(), "POST", s.URL, nil, make([]byte, outgoing.MaxBytes+1))
 	require.ErrorIs(t, err, outgoing.ErrTooLarge)
 }
