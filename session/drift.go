@@ -106,6 +106,7 @@ func (g *settingsGuard) set(s state.Setting, row resume.Drift) {
 	p, proc, bound := &g.agent.settings, g.agent.proc, g.hub.settings().Limits.AgentStart
 	value := s.Value
 	before := *g.fold.Before
+	now := g.fold.Settings().Mode
 	byMode := s.Field == state.FieldMode && (s.Option == nil || g.agent.offers.modes)
 	p.asking = true
 	g.helpers.run(func() {
@@ -113,7 +114,7 @@ func (g *settingsGuard) set(s state.Setting, row resume.Drift) {
 		defer cancel()
 		var err error
 		if byMode {
-			err = proc.SetMode(ctx, value, state.TheHub())
+			err = setMode(ctx, proc, value, now)
 		} else {
 			err = proc.SetConfigOption(ctx, s.Option.ID, native(before, s), state.TheHub())
 		}
@@ -129,6 +130,16 @@ func (g *settingsGuard) set(s state.Setting, row resume.Drift) {
 			p.putBack.Took(row)
 		})
 	})
+}
+
+// setMode gives an agent a mode. One that came back may be in that mode already and report
+// another (Kimi: "Already in plan mode"): it takes the mode after the one that it reports.
+func setMode(ctx context.Context, proc Agent, mode, reported string) error {
+	err := proc.SetMode(ctx, mode, state.TheHub())
+	if err != nil && reported != "" && proc.SetMode(ctx, reported, state.TheHub()) == nil {
+		err = proc.SetMode(ctx, mode, state.TheHub())
+	}
+	return err
 }
 
 // native returns a recorded value as SetConfigOption takes it.

@@ -29,6 +29,8 @@ type agents struct {
 	after []event.Payload
 	// refuses has the settings that agents do not take: mode, and ids of options.
 	refuses map[string]bool
+	// already, if set, is a mode that they are in although they report another.
+	already string
 	// deaf has those that agents seem to take and do not.
 	deaf map[string]bool
 	// forgotten counts the sessions that agents were asked to delete.
@@ -218,6 +220,10 @@ func (a *fakeAgent) SetMode(_ context.Context, id string, by event.Actor) error 
 	if id == "impossible" || a.all.refuses["mode"] {
 		return errors.New("unknown mode")
 	}
+	if id == a.all.already {
+		return errors.New("already in that mode")
+	}
+	a.all.already = ""
 	a.modes <- id
 	a.note("mode " + id)
 	if a.all.deaf["mode"] {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,6 +52,7 @@ func TestSettingsComeBackByThemselves(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after looks
 		refuses, deaf string
+		already       string
 		told          []string       // what the second agent was told before the prompt
 		said          string         // in a note
 		drift         []resume.Drift // why it waits for a choice
@@ -87,6 +89,10 @@ func TestSettingsComeBackByThemselves(t *testing.T) {
 		"an option whose category says nothing": {
 			before: looks{options: `[{"id":"boldness","currentValue":"low"}]`}, after: looks{options: `[{"id":"boldness","currentValue":"high"}]`},
 			told: []string{"boldness low"}, said: "Settings put back: boldness low (it was high).",
+		},
+		"it is in the mode already, and reports another": {
+			before: looks{mode: "plan"}, after: looks{mode: "ask"}, already: "plan",
+			told: []string{"mode ask", "mode plan"}, said: "Settings put back: mode plan (it was ask).",
 		},
 		"it refuses the mode": {
 			before: looks{mode: "ask"}, after: looks{mode: "auto"}, refuses: "mode",
@@ -126,6 +132,7 @@ func TestSettingsComeBackByThemselves(t *testing.T) {
 			require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 			appear(h, c.after)
 			h.agents.refuses, h.agents.deaf = map[string]bool{c.refuses: true}, map[string]bool{c.deaf: true}
+			h.agents.already = c.already
 			require.NoError(t, b.Restart(ctxOf(t), person("ann")))
 			prompt(t, b, "next")
 			a = h.agents.next(t)
@@ -165,7 +172,8 @@ func TestModeAndItsOptionAreOneTruth(t *testing.T) {
 		s := await(t, b, mode, func(s session.State) bool { return s.Mode != nil && s.Mode.ModeID == mode })
 		require.Contains(t, string(s.Config.Options), `"currentValue":"`+mode+`"`)
 		require.Len(t, s.Mode.Modes, 3)
-		require.Equal(t, mode, b.Log().Metadata().Mode)
+		// The metadata follows the state.
+		require.Eventually(t, func() bool { return b.Log().Metadata().Mode == mode }, patience, time.Millisecond)
 	}
 	agrees("ask")
 	require.NoError(t, a.say(event.Config{Options: json.RawMessage(`[{"id":"how","category":"mode","currentValue":"auto"}]`)}))
