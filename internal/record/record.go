@@ -176,6 +176,7 @@ type tape struct {
 	agent    []byte
 	stopped  bool
 	reason   string // why the session ends
+	began    bool   // the agent began a session
 }
 
 func (t *tape) fromClient(p []byte) {
@@ -218,6 +219,9 @@ func (t *tape) lines(begun, read []byte, take func([]byte) []event.Payload) []by
 func (t *tape) put(payloads []event.Payload) {
 	var lines []byte
 	for _, p := range payloads {
+		if _, is := p.(event.AgentStarted); is {
+			t.began = true
+		}
 		draft, err := event.NewDraft(p, 0, time.Time{})
 		if err != nil {
 			t.say("an event of type %s was left out: %v", p.EventType(), err)
@@ -290,11 +294,14 @@ func (t *tape) handOver(to Destination) {
 // end ends the session.
 func (t *tape) end(to Destination) error {
 	t.mu.Lock()
-	reason, stopped := t.reason, t.stopped
+	reason, stopped, began := t.reason, t.stopped, t.began
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
 	err := to.End(ctx, reason)
+	if remover, can := to.(interface{ Remove(context.Context) error }); can && err == nil && !began {
+		err = remover.Remove(ctx)
+	}
 	if err != nil && !stopped { // the cause of a stop was said
 		t.say("the session stays open until the hub closes it: %v", err)
 	}
