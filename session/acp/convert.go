@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -83,11 +84,18 @@ func rest(f *fields, whole json.RawMessage) json.RawMessage {
 	return whole
 }
 
+// modeWords begin a message in which an agent tells its client of a change of the mode:
+// it is no answer.
+const modeWords = "[MODE_UPDATE]"
+
 func (c *converter) message(f *fields, whole json.RawMessage) event.Payload {
 	var p event.AgentMessage
 	f.opt("messageId", &p.MessageID)
 	p.MessageID = c.messages.id(chunkMessage, p.MessageID)
 	c.chunk(f, chunks{chunkMessage, p.MessageID}, &p.Text, &p.Content)
+	if strings.HasPrefix(string(p.Text), modeWords) {
+		return event.Note{Method: methodUpdate, Raw: whole}
+	}
 	p.Raw = rest(f, whole)
 	return p
 }

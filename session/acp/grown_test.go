@@ -118,3 +118,25 @@ func TestHalfACharacterThatNothingContinuesIsAReplacement(t *testing.T) {
 	c := acp.NewConversation("", true)
 	require.Contains(t, said(c, []byte(strings.Replace(line, "%s", `a\ud83d`, 1)), []byte(strings.Replace(line, "%s", `b`, 1))), `"text":"�b"`)
 }
+
+func TestACompletedElicitationClosesItsQuestion(t *testing.T) {
+	c := acp.NewConversation("", true)
+	asked := said(c, []byte(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"sessionId":"s","mode":"url","elicitationId":"e","url":"https://example.invalid","message":"Sign in"}}`))
+	require.Contains(t, asked, `permission_request {"permission_id":"p-1"`)
+	require.Equal(t, `permission_outcome {"permission_id":"p-1","outcome":"selected","option_id":"accept","by":"agent","reason":"completed"}`,
+		said(c, []byte(`{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`)))
+	require.Contains(t, said(c, []byte(`{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`)), `note {"method":"elicitation/complete"`)
+}
+
+func TestAnAgentsWordsAboutItsModeAreNoAnswer(t *testing.T) {
+	c := acp.NewConversation("", true)
+	line := updateLine(t, map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": "[MODE_UPDATE] yolo"}})
+	require.Equal(t, `note {"method":"session/update","raw":{"content":{"text":"[MODE_UPDATE] yolo","type":"text"},"sessionUpdate":"agent_message_chunk"}}`, said(c, line))
+}
+
+func TestAnErrorInAnswerToTheHubIsTold(t *testing.T) {
+	c := acp.NewConversation("", true)
+	c.Sent([]byte(`{"jsonrpc":"2.0","id":1,"method":"session/close","params":{"sessionId":"s"}}`))
+	require.Contains(t, said(c, []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"details":"no such session"}}}`)),
+		`"text":"The agent answered session/close with an error: Internal error: no such session."`)
+}

@@ -29,6 +29,8 @@ type question struct {
 	id      string          // the permission_id
 	request json.RawMessage // the request's id on the wire
 	form    bool
+	// elicitation is the agent's id of a page that it asks a person to visit.
+	elicitation string
 }
 
 // response is the line that answers the question.
@@ -97,7 +99,7 @@ func (i *inbound) add(id json.RawMessage, method string, params json.RawMessage)
 		}
 		i.flooded = false
 		i.asked++
-		q := &question{id: fmt.Sprintf("%s-%d", i.prefix, i.asked), request: id, form: form}
+		q := &question{id: fmt.Sprintf("%s-%d", i.prefix, i.asked), request: id, form: form, elicitation: elicitationID(params)}
 		i.questions[q.id], r.question = q, q
 		return r, nil
 	}
@@ -160,6 +162,28 @@ func (i *inbound) settle(id string) *question {
 	q := i.questions[id]
 	delete(i.questions, id)
 	return q
+}
+
+// elicitationID is the id of an elicitation in params; empty if there is none.
+func elicitationID(params json.RawMessage) string {
+	var p struct {
+		ElicitationID string `json:"elicitationId"`
+	}
+	_ = json.Unmarshal(params, &p) // then there is none
+	return p.ElicitationID
+}
+
+// completed removes the open question about that elicitation.
+func (i *inbound) completed(elicitation string) *question {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for id, q := range i.questions {
+		if elicitation != "" && q.elicitation == elicitation {
+			delete(i.questions, id)
+			return q
+		}
+	}
+	return nil
 }
 
 // withdraw removes the open question with that request id.

@@ -167,7 +167,11 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's exit, which follows, reports it.
 	default:
-		s.say(e, event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)}.Heard(event.FromAgent))
+		p := event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)}
+		if got.err != nil {
+			p.Text = event.Text("The agent answered " + c.method + " with an error: " + strings.TrimSuffix(reasonOf(got.err), ".") + ".")
+		}
+		s.say(e, p.Heard(event.FromAgent))
 	}
 }
 
@@ -180,11 +184,15 @@ func refusalWords(c *call, err error) string {
 	case methodSetModel:
 		what = "model "
 	}
-	why := err.Error()
+	return "The agent refused " + what + c.about + ": " + strings.TrimSuffix(reasonOf(err), ".") + "."
+}
+
+// reasonOf is the agent's own reason in an error.
+func reasonOf(err error) string {
 	if refused := (*RequestError)(nil); errors.As(err, &refused) {
-		why = refused.Message
+		return refused.Message
 	}
-	return "The agent refused " + what + c.about + ": " + strings.TrimSuffix(why, ".") + "."
+	return err.Error()
 }
 
 // saysNothing reports whether a result contains no data.

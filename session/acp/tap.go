@@ -161,6 +161,8 @@ func (t *tap) line(line []byte, e *effect) {
 		t.request(m, e)
 	case m.Method == "$/cancel_request":
 		t.withdrawn(m, params, e)
+	case m.Method == "elicitation/complete":
+		t.completed(m, params, e)
 	case m.Method != "":
 		t.stream.notification(m, params, t.loading.Load(), e)
 	case m.ID != nil && (m.Result != nil || m.Error != nil):
@@ -227,6 +229,21 @@ func (t *tap) withdrawn(m message, params *fields, e *effect) {
 	t.stream.notification(m, params, false, e)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", p.RequestID)
 	e.after(func() { _, _ = t.sdk.Write(line) })
+}
+
+// completed records that a person did what an elicitation asked for, which closes its
+// question.
+func (t *tap) completed(m message, params *fields, e *effect) {
+	q := t.inbound.completed(elicitationID(m.Params))
+	if q == nil {
+		t.stream.notification(m, params, false, e)
+		return
+	}
+	done := event.PermissionOutcome{
+		PermissionID: q.id, Outcome: event.OutcomeSelected, OptionID: optionAccept, By: "agent", Reason: "completed",
+	}
+	t.stream.say(e, done)
+	e.after(func() { t.reply(q.response(q.answerTo(done))) })
 }
 
 // response settles one of the hub's own requests.

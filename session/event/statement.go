@@ -40,10 +40,10 @@ func (n Note) Statement() string {
 }
 
 // Background reports whether the note is of a kind that agents send for the client
-// alone: who is logged in (_auth/…, Codex), or information about the session without a
-// title (Codex). It is kept, and is no line of the talk.
+// alone: who is logged in (_auth/…, Codex), that a page was visited (elicitation/complete), information about the session without a
+// title (Codex), or a word about a change of its mode (Gemini). It is kept, and is no line of the talk.
 func (n Note) Background() bool {
-	if strings.HasPrefix(n.Method, "_auth/") {
+	if strings.HasPrefix(n.Method, "_auth/") || n.Method == "elicitation/complete" {
 		return true
 	}
 	if n.Method != "session/update" || n.Text != "" {
@@ -52,5 +52,5 @@ func (n Note) Background() bool {
 	var update struct {
 		Kind string `json:"sessionUpdate"`
 	}
-	return json.Unmarshal(n.Raw, &update) == nil && update.Kind == "session_info_update"
+	return json.Unmarshal(n.Raw, &update) == nil && (update.Kind == "session_info_update" || update.Kind == "agent_message_chunk")
 }

@@ -123,11 +123,16 @@ export function itemOf(event: AbideEvent): Item | null {
 
 /** Says whether a note is of a kind that agents send for the client alone, as Note.Background in Go. */
 function background(note: { method: string; text?: unknown; raw?: unknown }): boolean {
-  if (note.method.startsWith('_auth/')) {
+  if (note.method.startsWith('_auth/') || note.method === 'elicitation/complete') {
     return true
   }
   const update = record(note.raw)
-  return note.method === 'session/update' && !note.text && update['sessionUpdate'] === 'session_info_update'
+  const kind = update['sessionUpdate']
+  return (
+    note.method === 'session/update' &&
+    !note.text &&
+    (kind === 'session_info_update' || kind === 'agent_message_chunk')
+  )
 }
 
 type HeadOnly = Pick<Item, 'seq' | 'last' | 'time' | 'until' | 'turn'>
