@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { after, before, emptyFeed, find, type Feed } from '../src/state/feed'
+import { silent } from '../src/state/silent'
 import { toolView } from '../src/state/tool'
 import type { AbideEvent } from '../src/wire/gen'
 import { Script } from './support/script'
@@ -81,7 +82,44 @@ describe('the feed', () => {
     expect(made.changes).toEqual([{ path: '/w/oc.txt', before: '', after: 'one\ntwo' }])
     expect(made.output).toBe('Wrote file successfully.')
     expect(call('failed', 'No such folder').changes).toEqual([])
-    expect(call('in_progress', 'It would rather say this').changes).toEqual([])
+    expect(call('in_progress', 'It would rather say this').changes).toEqual(made.changes)
+  })
+
+  it('shows stdout and stderr of a command that failed, each once', () => {
+    const call = (status: 'completed' | 'failed', rawOutput: unknown, text?: string) => {
+      const content = text && [{ type: 'content', content: { type: 'text', text } }]
+      const script = new Script().add('tool_call', {
+        tool_call_id: 't',
+        title: 'make',
+        status,
+        raw_output: rawOutput,
+        ...(content && { content }),
+      })
+      return toolView(find(fold(script.events), 'tool', 'tool:0:t')!).output
+    }
+    const both = { stdout: 'built a\n', stderr: 'no b\n', exit_code: 2 }
+    expect(call('failed', both)).toBe('built a\n\nno b')
+    expect(call('completed', both)).toBe('built a\n\nno b')
+    expect(call('completed', { ...both, exit_code: 0 })).toBe('built a\n')
+    expect(call('failed', both, 'Exit code 2')).toBe('Exit code 2\nbuilt a\nno b')
+    expect(call('failed', both, 'Exit code 2\nno b')).toBe('Exit code 2\nno b\nbuilt a')
+    expect(call('failed', 'only words')).toBe('only words')
+  })
+
+  it('knows a turn in which the agent said and did nothing', () => {
+    const turn = (more: (script: Script) => Script) => {
+      const script = new Script().add('user_prompt', { prompt_id: 'p', text: 'go' })
+      const feed = fold(more(script).add('turn_end', { prompt_id: 'p', stop_reason: 'end_turn' }).events)
+      return silent(
+        feed,
+        items(feed).find((i) => i.kind === 'turn_end')!,
+      )
+    }
+    expect(turn((s) => s)).toBe(true)
+    expect(turn((s) => s.add('agent_thought', { message_id: 'm', text: 'Hm' }))).toBe(true)
+    expect(turn((s) => s.say('m', 'so'))).toBe(false)
+    expect(turn((s) => s.add('plan', { entries: [] }))).toBe(false)
+    expect(turn((s) => s.add('tool_call', { tool_call_id: 't' }))).toBe(false)
   })
 
   it('tells tool calls of two turns apart, whatever the agent calls them', () => {

@@ -88,6 +88,20 @@ func toolDetail(raw json.RawMessage) string {
 	return b.String()
 }
 
+// texts are the texts of a tool call's content.
+func texts(raw json.RawMessage) string {
+	var entries []entry
+	_ = json.Unmarshal(raw, &entries) // other content has none
+	var b strings.Builder
+	for _, e := range entries {
+		var content block
+		if json.Unmarshal(e.Content, &content) == nil {
+			b.WriteString(content.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
 func change(e entry) string {
 	old := ""
 	if e.OldText != nil {

@@ -36,7 +36,10 @@ type Feed struct {
 	// open is the message being written; "" at the beginning of a line.
 	open    string
 	newline bool // the open message ends with a line break
-	begun   bool
+	// prompted means that the turn's prompt was written, spoke that the agent said
+	// something after it.
+	prompted, spoke bool
+	begun           bool
 }
 
 // NewFeed returns a feed that writes to w.
@@ -51,7 +54,14 @@ func (f *Feed) Write(e event.Event) error {
 		return f.problem("an event could not be understood: " + string(e.Type))
 	}
 	switch p := payload.(type) {
+	case event.AgentMessage:
+		f.spoke = f.spoke || strings.TrimSpace(string(p.Text)) != "" || len(p.Content) > 0
+	case event.ToolCall, event.ToolCallUpdate, event.Plan:
+		f.spoke = true
+	}
+	switch p := payload.(type) {
 	case event.UserPrompt:
+		f.prompted, f.spoke = true, false
 		return f.prompt(p)
 	case event.AgentMessage:
 		return f.message("message "+p.MessageID, string(p.Text), p.Content)
@@ -214,7 +224,11 @@ func (f *Feed) tellTool(t *event.ToolCallFields) error {
 	if err := f.line(text); err != nil || f.level < Full {
 		return err
 	}
-	if detail := toolDetail(t.Whole()); detail != "" {
+	detail := toolDetail(t.Whole())
+	if more := t.Output(texts(t.Whole())); more != "" {
+		detail += "  " + strings.ReplaceAll(strings.TrimRight(Text(more), "\n"), "\n", "\n  ") + "\n"
+	}
+	if detail != "" {
 		return f.line(strings.TrimRight(detail, "\n") + "\n")
 	}
 	return nil
@@ -269,8 +283,13 @@ func (f *Feed) plan(p event.Plan) error {
 }
 
 func (f *Feed) end(p event.TurnEnd) error {
-	if err := f.Close(); err != nil || p.StopReason == event.StopEndTurn {
+	spoke, prompted := f.spoke, f.prompted
+	f.spoke, f.prompted = false, false
+	if err := f.Close(); err != nil || p.StopReason == event.StopEndTurn && (spoke || !prompted) {
 		return err
+	}
+	if p.StopReason == event.StopEndTurn {
+		return f.line(f.style.Dim("— the agent ended its turn without a word"))
 	}
 	text := "the turn ended: " + strings.ReplaceAll(string(p.StopReason), "_", " ")
 	if p.Error != nil {

@@ -3,6 +3,8 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 )
 
 // Upsert updates the fields with those of a later event of the same call. It does not
@@ -18,7 +20,7 @@ func (f *ToolCallFields) Upsert(later ToolCallFields) {
 		f.Status = later.Status
 	}
 	if later.Content != nil {
-		f.Content, f.ContentAdded = later.Content, ""
+		f.Content, f.ContentAdded = withChanges(f.Content, later), ""
 	}
 	f.ContentAdded += later.ContentAdded
 	if later.Locations != nil {
@@ -31,6 +33,70 @@ func (f *ToolCallFields) Upsert(later ToolCallFields) {
 		f.RawOutput = later.RawOutput
 	}
 	f.Synthetic = f.Synthetic || later.Synthetic
+}
+
+// withChanges returns a call's new content. Agents put a word of success in the place of
+// a change: the change stays with its call, unless that failed.
+func withChanges(before json.RawMessage, later ToolCallFields) json.RawMessage {
+	const mark = `"diff"`
+	if later.Status == ToolFailed || !bytes.Contains(before, []byte(mark)) || bytes.Contains(later.Content, []byte(mark)) {
+		return later.Content
+	}
+	var entries, now []json.RawMessage
+	if json.Unmarshal(before, &entries) != nil || json.Unmarshal(later.Content, &now) != nil {
+		return later.Content
+	}
+	all := slices.DeleteFunc(entries, func(entry json.RawMessage) bool {
+		var e struct {
+			Type string `json:"type"`
+		}
+		return json.Unmarshal(entry, &e) != nil || e.Type != "diff"
+	})
+	return unescaped(append(all, now...))
+}
+
+// Output is what a command told by raw_output and shown, its content, does not have:
+// all of it where nothing is shown, and stdout and stderr of a command that failed.
+func (f *ToolCallFields) Output(shown string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(f.RawOutput, &members) != nil || members["blob"] != nil {
+		var text Text
+		if shown != "" || json.Unmarshal(f.RawOutput, &text) != nil {
+			return ""
+		}
+		return string(text)
+	}
+	failed := f.Status == ToolFailed || exitCode(members) != 0
+	var parts []string
+	add := func(name string) bool {
+		var text Text
+		if json.Unmarshal(members[name], &text) != nil {
+			return false
+		}
+		said := strings.TrimSpace(string(text))
+		if said != "" && !strings.Contains(shown, said) && !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, said) }) {
+			parts = append(parts, strings.TrimRight(string(text), "\n"))
+		}
+		return true
+	}
+	if shown == "" || failed {
+		_ = add("output") || add("formatted_output") || add("stdout")
+	}
+	if failed {
+		add("stdout")
+		add("stderr")
+	}
+	return strings.Join(parts, "\n")
+}
+
+// exitCode is the exit code in a raw_output; 0 if there is none.
+func exitCode(members map[string]json.RawMessage) (code int) {
+	for _, name := range []string{"exit", "exitCode", "exit_code", "code"} {
+		if json.Unmarshal(members[name], &code) == nil {
+			return code
+		}
+	}
+	return 0
 }
 
 // Whole returns Content with ContentAdded at the end of its last text. A text that is

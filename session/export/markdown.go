@@ -81,6 +81,8 @@ func (m *markdown) turn(turn *transcript.Turn) {
 	}
 	if end := turn.End; end != nil && end.Error != nil {
 		m.line("> **Failed:** %s\n", oneLine(end.Error.Message, end.Error.Code))
+	} else if turn.Silent() {
+		m.line("> The agent ended its turn without a word.\n")
 	} else if end != nil && end.StopReason != event.StopEndTurn {
 		m.line("> **Ended:** %s\n", end.StopReason)
 	}
@@ -131,9 +133,8 @@ func (m *markdown) tool(tool *event.ToolCallFields) {
 			Text json.RawMessage `json:"text"`
 		} `json:"content"`
 	}
-	if json.Unmarshal(tool.Whole(), &entries) != nil {
-		return
-	}
+	_ = json.Unmarshal(tool.Whole(), &entries) // other content is left out
+	var shown strings.Builder
 	for _, entry := range entries {
 		switch entry.Type {
 		case "diff":
@@ -141,9 +142,13 @@ func (m *markdown) tool(tool *event.ToolCallFields) {
 			m.folded(entry.Path, "diff", change)
 		case "content":
 			if text := textOf(entry.Content.Text); text != "" {
+				shown.WriteString(text)
 				m.folded("Output", "", unfenced(text))
 			}
 		}
+	}
+	if more := tool.Output(shown.String()); more != "" {
+		m.folded("Output", "", more)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -41,6 +43,14 @@ type Turn struct {
 	// Interrupted is set when the turn was cut off.
 	Interrupted *event.TurnInterrupted `json:"interrupted,omitempty"`
 	End         *event.TurnEnd         `json:"end,omitempty"`
+}
+
+// Silent reports whether the agent ended the turn without a message, a call or a plan.
+func (t *Turn) Silent() bool {
+	return t.Prompt != nil && t.End != nil && t.End.StopReason == event.StopEndTurn &&
+		!slices.ContainsFunc(t.Entries, func(e *Entry) bool {
+			return e.Kind == Tool || e.Kind == Plan || e.Kind == Message && (strings.TrimSpace(e.Text) != "" || len(e.Blocks) > 0)
+		})
 }
 
 // Kind is the kind of an entry.

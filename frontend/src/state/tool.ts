@@ -91,7 +91,7 @@ export function readTool(item: Fields): ToolView {
     }
   }
   // A change that a call proposed and carried out stays its change, also after later updates.
-  if (changes.length === 0 && item.status === 'completed')
+  if (changes.length === 0 && item.status !== 'failed')
     changes.push(...list(item.diffs).map(record).map(changeOf))
   placed(changes, list(item.locations).map(record), input)
   const asked = input['command'] ?? input['cmd']
@@ -114,7 +114,10 @@ export function readTool(item: Fields): ToolView {
       ),
     ],
     changes,
-    output: unfence(outputs.join('\n')) || saidIn(item.rawOutput, result),
+    output: [unfence(outputs.join('\n')) || saidIn(item.rawOutput, result)]
+      .concat(errorsIn(item, outputs.join('\n'), result))
+      .filter(Boolean)
+      .join('\n'),
     terminals: [...new Set(terminals)],
     images,
     files,
@@ -193,6 +196,17 @@ function saidIn(raw: unknown, result: Record<string, unknown>): string {
     if (said !== null) return said
   }
   return largeOf(raw)?.head ?? ''
+}
+
+/** What a command that failed wrote to stdout and stderr, as far as it is not shown yet. */
+function errorsIn(item: Fields, outputs: string, result: Record<string, unknown>): string[] {
+  if (item.status !== 'failed' && !exitOf(result)) return []
+  const parts = [outputs || saidIn(item.rawOutput, result)]
+  for (const name of ['stdout', 'stderr']) {
+    const said = textOrHead(result[name]) ?? ''
+    if (!parts.some((part) => part.includes(said.trim()))) parts.push(said.replace(/\n+$/, ''))
+  }
+  return parts.slice(1)
 }
 
 /** Such a text as the file it can be had as. */
