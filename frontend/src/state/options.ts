@@ -9,7 +9,15 @@ export interface AgentOption {
   category: string
   kind: 'select' | 'boolean'
   value: string | boolean
-  choices: readonly { value: string; name: string }[]
+  choices: readonly OptionChoice[]
+}
+
+export interface OptionChoice {
+  value: string
+  name: string
+  description?: string
+  /** The name of the group that the agent put it into. */
+  group?: string
 }
 
 /** Reads the agent's options from its own JSON; those of kinds it does not know are left out. */
@@ -33,13 +41,36 @@ export function optionsOf(config: ConfigData | undefined): AgentOption[] {
 }
 
 /** Choices come flat or in groups. */
-function choicesIn(value: unknown): { value: string; name: string }[] {
+function choicesIn(value: unknown, group?: string): OptionChoice[] {
   if (!Array.isArray(value)) return []
   return value.map(record).flatMap((c) => {
-    if (Array.isArray(c['options'])) return choicesIn(c['options'])
+    if (Array.isArray(c['options'])) return choicesIn(c['options'], text(c['name']) || text(c['group']))
     const own = text(c['value'])
-    return own === '' ? [] : [{ value: own, name: text(c['name']) || own }]
+    const description = text(c['description'])
+    return own === ''
+      ? []
+      : [
+          {
+            value: own,
+            name: text(c['name']) || own,
+            ...(description && { description }),
+            ...(group && { group }),
+          },
+        ]
   })
+}
+
+/** The choices by their groups, in the agent's order; those without one have no name. */
+export function grouped(
+  choices: readonly OptionChoice[],
+): readonly { name: string; choices: readonly OptionChoice[] }[] {
+  const groups: { name: string; choices: OptionChoice[] }[] = []
+  for (const choice of choices) {
+    const name = choice.group ?? ''
+    if (groups.at(-1)?.name !== name) groups.push({ name, choices: [] })
+    groups.at(-1)!.choices.push(choice)
+  }
+  return groups
 }
 
 function text(value: unknown): string {

@@ -56,7 +56,7 @@ export function told(session: SessionState): Told {
 }
 
 type Told = Pick<StateMessage, 'mode' | 'config' | 'commands' | 'usage'> & {
-  modes: readonly { id: string; name: string }[]
+  modes: readonly { id: string; name: string; description?: string }[]
 }
 
 /** The agent's settings after the newest events that tell them. */
