@@ -266,6 +266,9 @@ type pastLog struct {
 	titled  bool
 }
 
+// Starting implements AgentSink: no screen shows this start.
+func (p *pastLog) Starting(string) {}
+
 // Record implements AgentSink. It keeps what belongs to the talk and to the agent's
 // settings. Usage is of another time, and questions were answered then.
 func (p *pastLog) Record(_ context.Context, payloads []event.Payload) error {

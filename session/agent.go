@@ -47,6 +47,9 @@ type AgentSink interface {
 	// Record blocks too, which stops reading from the agent's pipe. After an error
 	// no more payloads are accepted: stop the agent.
 	Record(ctx context.Context, payloads []event.Payload) error
+	// Starting shows the end of the stderr of an agent that is not ready yet. It does
+	// not wait.
+	Starting(stderr string)
 }
 
 // AgentSpec says which agent to start, and for which session.

@@ -1,10 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -165,6 +167,13 @@ func (a *agentSlot) start() {
 	a.settings = agentSettings{}
 	a.dirty = true
 	s := newSink(a.record, a.helpers.ended)
+	s.starting = func(words string) {
+		a.helpers.post(func() {
+			if a.sink == s && a.status == AgentStarting && a.message != words {
+				a.message, a.dirty = words, true
+			}
+		})
+	}
 	a.sink = s
 	spec := AgentSpec{
 		SessionID:      a.id,
@@ -184,9 +193,9 @@ func (a *agentSlot) start() {
 		spec.Past = nil // it gets the whole session in segments
 	}
 	a.authBy, a.login = "", nil
-	bound := a.hub.settings().Limits.AgentStart
+	bound := cmp.Or(a.hub.settings().Agent(a.agentName).StartLimit, a.hub.settings().Limits.AgentStart)
 	a.helpers.run(func() {
-		ctx, cancel := context.WithTimeout(s.ctx, bound)
+		ctx, cancel := context.WithTimeoutCause(s.ctx, bound, fmt.Errorf("it was not ready in %v: %w", bound, context.DeadlineExceeded))
 		defer cancel()
 		proc, err := a.hub.start(ctx, spec, s)
 		if err == nil && proc == nil {
@@ -234,6 +243,11 @@ func (a *agentSlot) startFailed(err error) {
 		Code:    "agent_start",
 		Message: fmt.Sprintf("the agent %s could not be started: %v", a.agentName, err),
 	}
+	if exited != nil {
+		if words := lastLines(exited.StderrTail, lastWords); words != "" && !strings.Contains(failure.Message, words) {
+			failure.Message += ". It wrote:\n" + words
+		}
+	}
 	var wanted *LoginNeeded
 	if errors.As(err, &wanted) {
 		// Another attempt would fail too: a person must log in.
@@ -243,7 +257,7 @@ func (a *agentSlot) startFailed(err error) {
 	} else if exited != nil && a.queue.Len() > 0 {
 		a.crashed(failure.Message, true)
 	} else {
-		a.become(AgentFailed, failure.Message+". A prompt or a restart tries again.")
+		a.become(AgentFailed, strings.TrimSuffix(failure.Message, ".")+". A prompt or a restart tries again.")
 	}
 	var said []state.Entry
 	if exited == nil { // no process ran, so no AgentExit explains it
@@ -268,6 +282,9 @@ func (a *agentSlot) takeExit(exit event.AgentExit) error {
 	}
 	if a.cause == stopSleep {
 		exit.Reason = "asleep"
+	}
+	if a.cause == stopSleep || a.cause == stopClose {
+		exit.StderrTail = "" // nothing went wrong that it could explain
 	}
 	before, updated := a.log.Marks().Visible, a.log.Metadata().UpdatedAt
 	if err := a.recordExit(exit, reason); err != nil {

@@ -106,6 +106,7 @@ func (q *questions) settle(a Answer, reply func(event.PermissionOutcome, error))
 	if _, err := q.write(list...); err != nil {
 		return fmt.Errorf("settle permission request: %w", q.stuck(err))
 	}
+	q.turn.refused = q.turn.refused || !chosen.Kind.Allows()
 	told, proc := outcome, q.agent.proc
 	told.OptionID = lasting.Tell
 	answered := func() {
@@ -169,6 +170,8 @@ func (q *questions) recordRequest(p event.PermissionRequest) error {
 		outcomes = append(outcomes, o)
 		list = append(list, state.Entry{Turn: request.Turn, Payload: o})
 	} else if o, decided := q.decide(about, p); decided {
+		chosen, _ := request.Option(o.OptionID)
+		q.turn.refused = q.turn.refused || !chosen.Kind.Allows()
 		outcomes = append(outcomes, o)
 		list = append(list, state.Entry{Turn: request.Turn, Payload: o})
 	}
@@ -239,6 +242,7 @@ func (q *questions) watchRequests(now time.Time) {
 		if _, err := q.write(state.Entry{Turn: r.Turn, Payload: o}); err != nil {
 			return
 		}
+		q.turn.refused = true
 		q.tellAgent(o)
 	}
 }

@@ -37,6 +37,8 @@ type agents struct {
 	forgotten atomic.Int32
 	// hold, if set, blocks starts until it is closed.
 	hold chan struct{}
+	// onHold, if set, is called before that.
+	onHold func(*fakeAgent)
 	// onStart, if set, decides the result of a start.
 	onStart func(*fakeAgent) error
 	// onPrompt, if set, handles every prompt of every agent.
@@ -106,6 +108,9 @@ func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 	f.mu.Unlock()
 	go a.speak() // ends with the last event, which every test causes
 	if f.hold != nil {
+		if f.onHold != nil {
+			f.onHold(a)
+		}
 		select {
 		case <-f.hold:
 		case <-ctx.Done():

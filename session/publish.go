@@ -237,6 +237,8 @@ func (l *listing) working() state.Status {
 		return state.StatusEnded
 	case len(l.fold.Permissions.Open) > 0, failed && len(l.agent.login) > 0, l.fold.Login && !l.fold.Open:
 		return state.StatusNeedsYou
+	case l.fold.Interruptions.Open != nil && l.fold.Interruptions.Open.Reason == event.CutPaused:
+		return state.StatusNeedsYou // no turn was cut off: one waits for a person's choice
 	case l.fold.Open:
 		return state.StatusRunning
 	case l.fold.Interruptions.Open != nil:
@@ -253,6 +255,8 @@ func (l *listing) lineFor(status state.Status) string {
 	line := l.fold.Line.Text()
 	if open := l.fold.Permissions.Open; status == state.StatusNeedsYou && len(open) > 0 {
 		line = cmp.Or(open[0].Words(), line)
+	} else if i := l.fold.Interruptions.Open; status == state.StatusNeedsYou && i != nil && i.Reason == event.CutPaused {
+		line = "Waiting for your choice: the turn has not begun."
 	} else if l.agent.status == AgentFailed && (status == state.StatusNeedsYou || status == state.StatusFailed || status == state.StatusInterrupted) {
 		line = cmp.Or(state.FirstLine(l.agent.message), line)
 	}

@@ -35,7 +35,10 @@ type sink struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	closed chan struct{}
-	once   sync.Once
+	// starting takes the last lines that a starting agent wrote to stderr; nil if there
+	// is no use for them. Set at construction.
+	starting func(words string)
+	once     sync.Once
 }
 
 func newSink(record recordOutput, ended <-chan struct{}) *sink {
@@ -49,6 +52,13 @@ func (s *sink) close() {
 		s.cancel()
 		close(s.closed)
 	})
+}
+
+// Starting implements AgentSink.
+func (s *sink) Starting(stderr string) {
+	if s.starting != nil {
+		s.starting(lastLines(stderr, lastWords))
+	}
 }
 
 // Record implements AgentSink. It encodes in the agent's goroutine, and waits there

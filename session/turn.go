@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type turnRun struct {
 	// stoppedIn is the phase in which the agent was stopped. It is kept because the
 	// agent closes its tools when it is asked to end the turn.
 	stoppedIn event.TurnPhase
+	// refused means that a question of the turn was not allowed.
+	refused bool
 	settingsRun
 	// restore is the restore that precedes the prompt.
 	restore restore
@@ -256,6 +259,9 @@ func (t *turns) recordEnd(p event.TurnEnd) error {
 		return nil
 	}
 	turn := t.fold.Turn
+	if t.turn.cancelled() && p.StopReason != event.StopCancelled {
+		p = cancelledTurn(p) // a person ended it, however the agent takes that
+	}
 	cancelled := p.StopReason == event.StopCancelled
 	if cancelled {
 		p.By, p.ByID = t.turn.stoppedBy.Name, t.turn.stoppedBy.ID
@@ -263,6 +269,9 @@ func (t *turns) recordEnd(p event.TurnEnd) error {
 	list := t.fold.Closings(func(c state.ToolCall) bool { return cancelled && c.Turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
 	if cut := t.cutBy(p, len(outcomes) > 0); cut != "" {
+		if cut == event.CutCancelled {
+			p.StopReason, p.Error = event.StopInterrupted, &event.Failure{Code: "agent_cancelled", Message: "The agent cancelled the turn by itself."}
+		}
 		list = append(list, state.Entry{Turn: turn, Payload: t.cutOff(cut)})
 	}
 	seq, err := t.write(append(list, state.Entry{Turn: turn, Payload: p})...)
@@ -277,7 +286,8 @@ func (t *turns) recordEnd(p event.TurnEnd) error {
 // cutBy returns why a turn that its agent ended still counts as interrupted: the
 // provider failed, or the agent was stopped with the hub. An agent that lost a
 // permission request by that may report a normal end. It is empty for other ends,
-// including those that a person asked for.
+// including those that a person asked for: agents may end a turn as cancelled because a
+// question in it was not allowed.
 func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason {
 	switch {
 	case t.turn.cancelled():
@@ -286,8 +296,20 @@ func (t *turns) cutBy(p event.TurnEnd, lostQuestion bool) event.InterruptReason 
 		return event.CutHubStop
 	case p.Error != nil && p.StopReason == event.StopInterrupted && p.Error.Code != state.CodeAuthRequired:
 		return event.CutProviderError
+	case p.StopReason == event.StopCancelled && t.agent.cause == notStopped && !t.turn.refused:
+		return event.CutCancelled
 	}
 	return ""
+}
+
+// cancelledTurn returns the end of a turn that a person cancelled. The agent's own
+// answer stays in raw.
+func cancelledTurn(p event.TurnEnd) event.TurnEnd {
+	if p.Raw == nil {
+		p.Raw, _ = json.Marshal(map[string]event.StopReason{"stopReason": p.StopReason}) // never fails
+	}
+	p.StopReason, p.Error = event.StopCancelled, nil
+	return p
 }
 
 // end closes the open turn for the hub. The events in before precede the end in the

@@ -49,7 +49,8 @@ func (a *agents) infos(c config.Config) []settings.Agent {
 			Resume: settings.Resume{
 				StaleAfter: of.StaleAfter, Auto: of.Auto, SegmentedFallback: of.SegmentedFallback, SegmentTokens: of.SegmentTokens,
 			},
-			Begin: settings.Begin{Mode: agent.Mode, Model: agent.Model, Options: agent.Options},
+			StartLimit: agent.StartLimit,
+			Begin:      settings.Begin{Mode: agent.Mode, Model: agent.Model, Options: agent.Options},
 		}
 		is, _ := known.Running(listed, agent.Name, agent.Command)
 		info.Continue = is.Continue
@@ -101,6 +102,7 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 	c.Workspace, c.HubID, c.RunID, c.SessionID = spec.Workspace, a.hubID, a.runID, spec.SessionID
 	c.Resume, c.Adopt, c.ContextLost, c.Account, c.Known = spec.AgentSessionID, spec.Adopt, spec.ContextLost, past.text, past.known
 	c.Private, c.AuthMethod, c.OpenBlob, c.Logger = a.own, spec.AuthMethod, spec.OpenBlob, a.logger
+	c.Starting = sink.Starting
 	running, err := acp.Start(ctx, c, sink)
 	var login *acp.AuthError
 	if errors.As(err, &login) {

@@ -61,7 +61,7 @@ func Run(agent config.Agent, version string) acp.Config {
 	return acp.Config{
 		Name: agent.Name, Command: agent.Command, Env: agent.Env, PassEnv: agent.PassEnv,
 		MCPServers: mcpServers(agent.MCPServers), Files: agent.Files, Terminals: agent.Terminals,
-		Version: version, Bounds: acp.Bounds{Silence: agent.Silence},
+		Version: version, Bounds: acp.Bounds{Silence: agent.Silence, Start: agent.StartLimit},
 	}
 }
 

@@ -99,6 +99,9 @@ type Agent struct {
 	// Silence is how long it may say nothing in a turn before that is reported;
 	// 0 means the default, 10 minutes. Else it is at least a second.
 	Silence time.Duration
+	// StartLimit limits its start; 0 means the default, 5 minutes. Else it is at least
+	// a second.
+	StartLimit time.Duration
 	// Resume has its own resume settings.
 	Resume AgentResume
 	// Mode and Model are those that new sessions begin with; empty is the agent's own.

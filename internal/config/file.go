@@ -52,6 +52,7 @@ type fileAgent struct {
 	Terminals  bool              `yaml:"terminal"`
 	MCPServers []MCPServer       `yaml:"mcp_servers"`
 	Silence    *string           `yaml:"silence"`
+	StartLimit *string           `yaml:"start_limit"`
 	Resume     fileAgentResume   `yaml:"resume"`
 	Mode       string            `yaml:"mode"`
 	Model      string            `yaml:"model"`
@@ -299,9 +300,12 @@ func (r reader) applyAgents(c *Config, f file) error {
 				return r.wrong(fmt.Sprintf("%s.mcp_servers[%d]", path, i), "%v", err)
 			}
 		}
-		var silence time.Duration
-		if err := setSilence(&silence, a.Silence); err != nil {
+		var silence, start time.Duration
+		if err := setSeconds(&silence, a.Silence); err != nil {
 			return r.wrong(path+".silence", "%v", err)
+		}
+		if err := setSeconds(&start, a.StartLimit); err != nil {
+			return r.wrong(path+".start_limit", "%v", err)
 		}
 		resume, field, err := a.Resume.of()
 		if err != nil {
@@ -316,7 +320,7 @@ func (r reader) applyAgents(c *Config, f file) error {
 		}
 		c.Agents = append(c.Agents, Agent{
 			Name: name, Command: a.Command, Env: a.Env, PassEnv: a.PassEnv,
-			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers, Silence: silence, Resume: resume,
+			Files: a.Files, Terminals: a.Terminals, MCPServers: a.MCPServers, Silence: silence, StartLimit: start, Resume: resume,
 			Mode: a.Mode, Model: a.Model, Options: a.Options,
 		})
 	}
@@ -487,7 +491,8 @@ func checkMCPServer(s *MCPServer) error {
 	return nil
 }
 
-func setSilence(to *time.Duration, s *string) error {
+// setSeconds reads a duration of at least a second, if there is one.
+func setSeconds(to *time.Duration, s *string) error {
 	if s == nil {
 		return nil
 	}

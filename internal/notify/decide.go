@@ -152,7 +152,7 @@ func (n *Notifier) stands(ctx context.Context, note Note) bool {
 	}
 	switch note.Kind {
 	case Interrupted:
-		return info.Status == state.StatusInterrupted
+		return info.Status == state.StatusInterrupted || info.Status == state.StatusNeedsYou // for a choice
 	case Failed, TurnOver:
 		return info.Status != state.StatusRunning && info.Status != state.StatusNeedsYou
 	}

@@ -230,6 +230,8 @@ func cutOff(reason event.InterruptReason) string {
 		return "Interrupted: the agent was restarted."
 	case event.CutProviderError:
 		return "Interrupted: the model's provider answered with an error."
+	case event.CutCancelled:
+		return "Interrupted: the agent cancelled the turn by itself."
 	case event.CutPaused:
 		return "Waiting for your choice: the turn has not begun."
 	}

@@ -98,13 +98,45 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.begin(ctx); err != nil {
+	err = a.tellingStderr(func() error { return a.begin(ctx) })
+	if err != nil {
 		_ = a.rec.put(startFailure(err)) // a failed sink ends the agent too
 		a.shutdown("start_failed", true)
 		<-a.done
 		return nil, err // the caller's error names the agent
 	}
 	return a, nil
+}
+
+// stderrTold is how often the stderr of a starting agent is looked at.
+const stderrTold = time.Second
+
+// tellingStderr shows the end of stderr while the session begins.
+func (a *Agent) tellingStderr(begin func() error) error {
+	if a.cfg.Starting == nil {
+		return begin()
+	}
+	begun, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		tick := time.NewTicker(stderrTold)
+		defer tick.Stop()
+		for last := ""; ; {
+			select {
+			case <-begun:
+				return
+			case <-tick.C:
+			}
+			if tail := a.stderr.tail(); tail != last {
+				last = tail
+				a.cfg.Starting(tail)
+			}
+		}
+	}()
+	err := begin()
+	close(begun)
+	<-told
+	return err
 }
 
 // launch starts the process and the goroutines around it.

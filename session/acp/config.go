@@ -92,6 +92,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Clock is for tests. Nil means the system's.
 	Clock Clock
+	// Starting, if set, shows the end of the agent's stderr, redacted, about each second
+	// until its session has begun. It must not wait.
+	Starting func(stderr string)
 }
 
 // MCPServer is a Model Context Protocol server the agent should connect to.
@@ -129,7 +132,7 @@ type Limits struct {
 
 // Bounds are time limits. Zero fields take the default.
 type Bounds struct {
-	// Start is for initialize and for beginning the session, each: 60 s.
+	// Start is for initialize and for beginning the session, each: 5 minutes.
 	Start time.Duration
 	// StdinStuck is how long a write to the agent may make no progress before
 	// the agent counts as hung: 60 s.
@@ -200,7 +203,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 func (b Bounds) withDefaults() Bounds {
-	set(&b.Start, time.Minute)
+	set(&b.Start, 5*time.Minute)
 	set(&b.StdinStuck, time.Minute)
 	set(&b.Cancel, 2*time.Second)
 	set(&b.Closed, time.Second)

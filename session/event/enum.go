@@ -27,17 +27,18 @@ func (StopReason) Values() []string {
 type InterruptReason string
 
 const (
-	CutHubRestart    InterruptReason = "hub_restart"    // found open when the hub started
-	CutHubStop       InterruptReason = "hub_stop"       // the hub was stopped
-	CutAgentExit     InterruptReason = "agent_exit"     // the agent process ended
-	CutAgentRestart  InterruptReason = "agent_restart"  // the agent was restarted
-	CutProviderError InterruptReason = "provider_error" // the agent answered the prompt with an error
+	CutHubRestart    InterruptReason = "hub_restart"     // found open when the hub started
+	CutHubStop       InterruptReason = "hub_stop"        // the hub was stopped
+	CutAgentExit     InterruptReason = "agent_exit"      // the agent process ended
+	CutAgentRestart  InterruptReason = "agent_restart"   // the agent was restarted
+	CutProviderError InterruptReason = "provider_error"  // the agent answered the prompt with an error
+	CutCancelled     InterruptReason = "agent_cancelled" // the agent reported a cancel that no one asked for
 	CutPaused        InterruptReason = "paused"
 )
 
 // Values lists the set.
 func (InterruptReason) Values() []string {
-	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "paused"}
+	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "agent_cancelled", "paused"}
 }
 
 // TurnPhase is the agent's activity when its turn was interrupted.
@@ -139,6 +140,9 @@ const (
 func (PermissionKind) Values() []string {
 	return []string{"allow_once", "allow_always", "reject_once", "reject_always"}
 }
+
+// Allows reports whether the option allows the action.
+func (k PermissionKind) Allows() bool { return k == AllowOnce || k == AllowAlways }
 
 // Outcome says how a permission request was settled.
 type Outcome string

@@ -36,6 +36,8 @@ type Agent struct {
 	// Continue is the command that continues a session of it in its own terminal, with
 	// {id} for its id of the session; empty if it is not known.
 	Continue string
+	// StartLimit limits its start; 0 means Limits.AgentStart.
+	StartLimit time.Duration
 }
 
 // Begin are settings that a new session begins with. Empty ones are left to the agent.
@@ -140,7 +142,7 @@ type Limits struct {
 	// AgentIdle is how long an agent that can be resumed may be idle before it is
 	// stopped: 30 minutes. Negative means forever.
 	AgentIdle time.Duration
-	// AgentStart limits the start of an agent: 3 minutes.
+	// AgentStart limits the start of an agent that has no limit of its own: 5 minutes.
 	AgentStart time.Duration
 	// PromptBytes limits a prompt's text: 1 MiB.
 	PromptBytes int
@@ -164,7 +166,7 @@ func (l Limits) WithDefaults() Limits {
 		l.AgentIdle = 30 * time.Minute
 	}
 	if l.AgentStart <= 0 {
-		l.AgentStart = 3 * time.Minute
+		l.AgentStart = 5 * time.Minute
 	}
 	if l.PromptBytes <= 0 {
 		l.PromptBytes = 1 << 20

@@ -6,7 +6,7 @@ type Status string
 const (
 	StatusIdle        Status = "idle"
 	StatusRunning     Status = "running"
-	StatusNeedsYou    Status = "needs_you"   // a permission request is open, or the agent wants a login
+	StatusNeedsYou    Status = "needs_you"   // a permission request is open, the agent wants a login, or a turn waits for a choice
 	StatusFailed      Status = "failed"      // the latest turn ended with an error, or the agent does not start
 	StatusInterrupted Status = "interrupted" // the latest turn was cut off, and a person decides
 	StatusEnded       Status = "ended"

@@ -7,6 +7,7 @@ const reasons: Readonly<Record<InterruptReason, string>> = {
   agent_exit: t`the agent ended`,
   agent_restart: t`the agent was restarted`,
   provider_error: t`the agent reported an error`,
+  agent_cancelled: t`the agent cancelled the turn by itself`,
   paused: t`it waits for your choice`,
 }
 

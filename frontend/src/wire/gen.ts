@@ -87,7 +87,7 @@ export interface TurnStartData {
   prompt_id: string
 }
 
-export type InterruptReason = 'hub_restart' | 'hub_stop' | 'agent_exit' | 'agent_restart' | 'provider_error' | 'paused'
+export type InterruptReason = 'hub_restart' | 'hub_stop' | 'agent_exit' | 'agent_restart' | 'provider_error' | 'agent_cancelled' | 'paused'
 
 export type TurnPhase = 'streaming_llm' | 'executing_tools' | 'delegating'
 

@@ -1,0 +1,113 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+)
+
+func TestATurnThatAPersonStopsIsCancelledHoweverTheAgentTakesIt(t *testing.T) {
+	for name, end := range map[string]event.TurnEnd{
+		"finished": {StopReason: event.StopEndTurn, Usage: json.RawMessage(`{"totalTokens":9}`)},
+		"refused":  {StopReason: event.StopRefusal},
+		"failed": {
+			StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "aborted"},
+			Raw: json.RawMessage(`{"code":-32603,"message":"aborted"}`),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t)
+			b, a := h.busy()
+			require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
+			end.PromptID = promptID(0)
+			require.NoError(t, a.say(end))
+			awaitIdle(t, b)
+			got := payloads[event.TurnEnd](t, b)[0]
+			require.Equal(t, event.StopCancelled, got.StopReason)
+			require.Equal(t, "ann", got.By)
+			require.Nil(t, got.Error)
+			require.Equal(t, string(end.Usage), string(got.Usage))
+			require.Contains(t, []string{`{"stopReason":"end_turn"}`, `{"stopReason":"refusal"}`, `{"code":-32603,"message":"aborted"}`}, string(got.Raw))
+			require.Empty(t, payloads[event.TurnInterrupted](t, b))
+		})
+	}
+}
+
+func TestACancelThatNoOneAskedForIsAnInterruption(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopCancelled))
+	s := awaitIdle(t, b)
+	require.NotNil(t, s.Interruption)
+	require.Equal(t, event.CutCancelled, s.Interruption.Reason)
+	end := payloads[event.TurnEnd](t, b)[0]
+	require.Equal(t, event.StopInterrupted, end.StopReason)
+	require.Equal(t, "The agent cancelled the turn by itself.", end.Error.Message)
+}
+
+// TestACancelAfterAQuestionThatWasNotAllowedIsNone has an agent that ends its turn as
+// cancelled when a person rejects a call.
+func TestACancelAfterAQuestionThatWasNotAllowedIsNone(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(event.PermissionRequest{PermissionID: "q", Title: "rm", Options: []event.PermissionOption{{OptionID: "no", Name: "No", Kind: event.RejectOnce}}}))
+	await(t, b, "asked", func(s session.State) bool { return len(s.PendingPermissions) == 1 })
+	_, err := b.AnswerPermission(ctxOf(t), session.Answer{PermissionID: "q", OptionID: "no", Actor: person("ann")})
+	require.NoError(t, err)
+	require.NoError(t, a.end(promptID(0), event.StopCancelled))
+	require.Nil(t, awaitIdle(t, b).Interruption)
+	require.Equal(t, event.StopCancelled, payloads[event.TurnEnd](t, b)[0].StopReason)
+}
+
+func TestAStartThatFailsHasTheLastLinesOfStderr(t *testing.T) {
+	h := newHub(t)
+	h.agents.onStart = func(a *fakeAgent) error {
+		a.die(event.AgentExit{Reason: "start_failed", StderrTail: "loading\nError: cannot find module x\n\n  at main.js:1\nNode.js v24\n"})
+		<-a.over
+		return errors.New("the agent ended with exit code 1")
+	}
+	b := h.create()
+	prompt(t, b, promptID(0))
+	s := await(t, b, "failed", func(s session.State) bool { return s.Agent.Status == session.AgentFailed })
+	const words = "the agent fake could not be started: the agent ended with exit code 1. It wrote:\nError: cannot find module x\nat main.js:1\nNode.js v24"
+	require.Equal(t, words, payloads[event.TurnEnd](t, b)[0].Error.Message)
+	require.Contains(t, s.Agent.Message, words)
+}
+
+func TestAStartThatTakesLongSaysWhatTheAgentWrites(t *testing.T) {
+	h := newHub(t)
+	h.agents.hold = make(chan struct{})
+	sinks := make(chan session.AgentSink, 1)
+	h.agents.onHold = func(a *fakeAgent) { sinks <- a.sink }
+	b := h.create()
+	prompt(t, b, promptID(0))
+	sink := receive(t, sinks, "not started")
+	sink.Starting("npm: 1 of 3\n\nnpm: 2 of 3\n")
+	s := await(t, b, "told", func(s session.State) bool { return s.Agent.Message != "" })
+	require.Equal(t, session.AgentStarting, s.Agent.Status)
+	require.Equal(t, "npm: 1 of 3\nnpm: 2 of 3", s.Agent.Message)
+	close(h.agents.hold)
+	s = await(t, b, "ready", func(s session.State) bool { return s.Agent.Status == session.AgentReady })
+	require.Empty(t, s.Agent.Message)
+	sink.Starting("late")
+	require.NoError(t, receive(t, h.agents.started, "not ready").end(promptID(0), event.StopEndTurn))
+	require.Empty(t, awaitIdle(t, b).Agent.Message)
+}
+
+func TestAPlannedStopPrintsNoStderr(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	h.agents.onStop = func(a *fakeAgent) { a.die(event.AgentExit{Reason: "stopped", StderrTail: "npm warn"}) }
+	h.close()
+	h.open()
+	exits := payloads[event.AgentExit](t, h.session(b.ID()))
+	require.Len(t, exits, 1)
+	require.Empty(t, exits[0].StderrTail)
+}
