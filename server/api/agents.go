@@ -31,26 +31,26 @@ func setupRows() section {
 		},
 		rows: []route{
 			{
-				"GET", "/api/agents/setup", auth.Credential, auth.Manage, false, agentSetupRoute,
+				"GET", "/api/agents/setup", auth.Credential, auth.Manage, false, setup(agentSetupRoute),
 				doc{summary: "The configured agents, and those that abide knows: where each is installed, else how to install it.", out: wire.AgentSetup{}, status: 200},
 			},
 			{
-				"POST", "/api/agents", auth.Credential, auth.Manage, false, with(agentAddRoute),
+				"POST", "/api/agents", auth.Credential, auth.Manage, false, setup(with(agentAddRoute)),
 				doc{
 					summary: "Start a known agent once, and write it into the configuration if it works; a running hub applies that. 404 with the install command for one that is not installed, 409 with the lines to add for a configuration that cannot be written.",
 					in:      wire.NewAgent{}, out: wire.AddedAgent{}, status: 200,
 				},
 			},
 			{
-				"POST", agentPath + "/check", auth.Credential, auth.Manage, false, with(agentCheckRoute),
+				"POST", agentPath + "/check", auth.Credential, auth.Manage, false, setup(with(agentCheckRoute)),
 				doc{summary: "Start a configured agent once, in an empty folder. With a prompt it answers that.", in: wire.CheckAgent{}, out: wire.AgentCheck{}, status: 200},
 			},
 			{
-				"POST", agentPath + "/login", auth.Credential, auth.Manage, false, with(agentLoginRoute),
+				"POST", agentPath + "/login", auth.Credential, auth.Manage, false, setup(with(agentLoginRoute)),
 				doc{summary: "Log an agent in by one of its methods. A method with a command runs that in a terminal of the hub; no other command is run.", in: wire.Login{}, out: wire.AgentLogin{}, status: 200},
 			},
 			{
-				"GET", agentPath + "/login", auth.Credential, auth.Manage, false, agentLoginOutputRoute,
+				"GET", agentPath + "/login", auth.Credential, auth.Manage, false, setup(agentLoginOutputRoute),
 				doc{
 					summary: "The end of the login's output. It waits up to 20 s for a change.",
 					query:   []param{{"seen", "the size of the answer before", 0}},
@@ -58,7 +58,7 @@ func setupRows() section {
 				},
 			},
 			{
-				"POST", agentPath + "/login/input", auth.Credential, auth.Manage, false, with(agentLoginInputRoute),
+				"POST", agentPath + "/login/input", auth.Credential, auth.Manage, false, setup(with(agentLoginInputRoute)),
 				doc{summary: "Give the login a line of input.", in: wire.LoginInput{}, status: 204},
 			},
 			{
@@ -73,37 +73,23 @@ func setupRows() section {
 	}
 }
 
-// setup is a handler that needs the part that sets agents up, and answers 204.
+// setup makes the handler of a route that needs the part that sets agents up.
 func setup(handle func(*API, *call) error) func(*API, *call) error {
 	return func(s *API, c *call) error {
 		if s.agents == nil {
 			return Forbidden()
 		}
-		if err := handle(s, c); err != nil {
-			return err
-		}
-		c.w.WriteHeader(http.StatusNoContent)
-		return nil
+		return handle(s, c)
 	}
 }
 
 func agentName(c *call) string { return mux.Vars(c.r)["name"] }
 
 func agentSetupRoute(s *API, c *call) error {
-	if s.agents == nil {
-		return Forbidden()
-	}
-	answer, err := s.agents.List()
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, answer)
+	return c.answer(s.agents.List())
 }
 
 func agentAddRoute(s *API, c *call, in wire.NewAgent) error {
-	if s.agents == nil {
-		return Forbidden()
-	}
 	answer, err := s.agents.Add(c.r.Context(), in)
 	if err != nil {
 		return err
@@ -116,23 +102,13 @@ func agentAddRoute(s *API, c *call, in wire.NewAgent) error {
 }
 
 func agentCheckRoute(s *API, c *call, in wire.CheckAgent) error {
-	if s.agents == nil {
-		return Forbidden()
-	}
 	if len(in.Prompt) > mostCheckPrompt {
 		return Invalid("the prompt of a check has at most %d bytes", mostCheckPrompt)
 	}
-	answer, err := s.agents.Check(c.r.Context(), agentName(c), in.Prompt)
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, answer)
+	return c.answer(s.agents.Check(c.r.Context(), agentName(c), in.Prompt))
 }
 
 func agentLoginRoute(s *API, c *call, in wire.Login) error {
-	if s.agents == nil {
-		return Forbidden()
-	}
 	answer, err := s.agents.LogIn(c.r.Context(), agentName(c), in.MethodID)
 	if err != nil {
 		return err
@@ -142,32 +118,25 @@ func agentLoginRoute(s *API, c *call, in wire.Login) error {
 }
 
 func agentLoginOutputRoute(s *API, c *call) error {
-	if s.agents == nil {
-		return Forbidden()
-	}
 	seen, err := strconv.Atoi(c.r.URL.Query().Get("seen"))
 	if c.r.URL.Query().Get("seen") != "" && (err != nil || seen < 0) {
 		return Invalid("seen is not a size")
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), loginWait)
 	defer cancel()
-	answer, err := s.agents.Login(ctx, agentName(c), seen)
-	if err != nil {
-		return err
-	}
-	return c.reply(http.StatusOK, answer)
+	return c.answer(s.agents.Login(ctx, agentName(c), seen))
 }
 
 func agentLoginInputRoute(s *API, c *call, in wire.LoginInput) error {
-	return setup(func(s *API, c *call) error { return s.agents.TypeLogin(agentName(c), in.Text) })(s, c)
+	return c.done(s.agents.TypeLogin(agentName(c), in.Text))
 }
 
-func agentLoginEndRoute(s *API, c *call) error { return s.agents.EndLogin(agentName(c)) }
+func agentLoginEndRoute(s *API, c *call) error { return c.done(s.agents.EndLogin(agentName(c))) }
 
 func agentLogoutRoute(s *API, c *call) error {
 	if err := s.agents.LogOut(c.r.Context(), agentName(c)); err != nil {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.AgentLogout, Detail: agentName(c)})
-	return nil
+	return c.done(nil)
 }
