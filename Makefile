@@ -84,6 +84,10 @@ e2e-tools: frontend/dist/index.html
 	go build $(PLAIN) -o bin/faultproxy ./internal/tools/faultproxy
 	go build $(PLAIN) -o bin/longsession ./internal/tools/longsession
 
+.PHONY: record-traces
+record-traces: ## build the tool that records what an installed agent says, for replay tests
+	go build $(PLAIN) -o bin/tracetap ./internal/tools/tracetap
+
 # Tests need a real browser; where none is found and we may, Debian's is installed.
 .PHONY: chromium
 chromium:

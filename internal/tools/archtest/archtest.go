@@ -96,6 +96,7 @@ func arrows() map[string]row {
 		"internal/blackbox":           {nil, false},
 		"internal/tools/archtest":     {nil, false},
 		"internal/tools/longsession":  {[]string{"internal/disk", "queue", "session/journal", "session/store", "session/event"}, false},
+		"internal/tools/tracetap":     {nil, false},
 		"internal/tools/tsgen":        {[]string{"server/wire", "session/event", "session/export", "session/playback"}, false},
 	}
 }
