@@ -30,6 +30,17 @@ export async function strangeWords(view: View, known: Set<string>): Promise<Reco
   return strange
 }
 
+/** A call without arguments, and the requests that the hub of a state tells apart. */
+const routes: string[][] = [
+  [],
+  ['GET', '/api/channels'],
+  ['GET', '/api/agents/setup'],
+  ['POST', '/api/agents'],
+  ['POST', '/api/agents/claude/check'],
+  ['POST', '/api/agents/claude/login'],
+  ['GET', '/api/agents/claude/login'],
+]
+
 /** The texts of a state that are data: in its messages, in the answers of its hub, and typed by its steps. */
 async function given({ messages, hub, path, query, does }: State): Promise<string[]> {
   const found: string[] = []
@@ -51,10 +62,11 @@ async function given({ messages, hub, path, query, does }: State): Promise<strin
   const ask = async (answers: unknown): Promise<void> => {
     for (const answer of Object.values(answers ?? {}) as unknown[]) {
       if (typeof answer !== 'function') continue
-      await Promise.race([nothing(), new Promise((done) => done(answer()))]).then(async (given) => {
-        collect(given)
-        await ask(given)
-      }, collect)
+      for (const route of routes)
+        await Promise.race([nothing(), new Promise((done) => done(answer(...route)))]).then(async (given) => {
+          collect(given)
+          await ask(given)
+        }, collect)
     }
   }
   await ask(hub?.())
