@@ -19,8 +19,8 @@ export function reviews(call: Call): Reviews {
   const one = (id: string, comment: string) => `${session(id)}/comments/${encodeURIComponent(comment)}`
   return {
     comments: (id) => call<CommentList>('GET', `${session(id)}/comments`),
-    comment: (id, from_seq, to_seq, text, key) =>
-      call<Comment>('POST', `${session(id)}/comments`, { from_seq, to_seq, text }, undefined, {
+    comment: (id, comment, key) =>
+      call<Comment>('POST', `${session(id)}/comments`, comment, undefined, {
         'Idempotency-Key': key,
       }),
     change: (id, comment, to) => call<Comment>('PATCH', one(id, comment), to),

@@ -21,6 +21,8 @@ export interface Piece {
   /** For each line of `after`: the seq of the edit that wrote it, 0 where it was there before. */
   readonly wrote: readonly Seq[]
   readonly diff: Diff
+  /** The lines of the file that its sides begin at, as the change has it. */
+  readonly first?: FileChange['first']
 }
 
 export interface FileChanges {
@@ -79,9 +81,12 @@ class Growing {
   readonly before: string
   after: string
   private wrote: Seq[]
+  /** The lines of the file that it begins at, where its first edit said so. */
+  private readonly first: FileChange['first']
 
   constructor(seq: Seq, change: FileChange) {
     this.before = this.after = change.before
+    this.first = change.first
     this.wrote = linesOf(change.before).map(() => 0)
     this.apply(seq, change)
   }
@@ -113,6 +118,7 @@ class Growing {
       before: this.before,
       after: this.after,
       wrote: this.wrote,
+      ...(this.first !== undefined && { first: this.first }),
       diff: diffTexts(this.before, this.after),
     }
   }

@@ -1,6 +1,7 @@
 import { getContext, setContext } from 'svelte'
 import { emptyFeed, type Feed } from '../../state/feed'
 import type { PromptItem } from '../../state/items'
+import type { Comment } from '../../wire/gen'
 import { FirstUnread } from '../../state/read'
 import { QueueEdit } from './queueedit.svelte'
 
@@ -26,6 +27,9 @@ export class SessionView {
   again: ((prompt: PromptItem) => void) | null = $state.raw(null)
   /** The parts that the person opened or closed, against the default. */
   private opened: ReadonlyMap<string, boolean> = $state.raw(new Map())
+
+  /** The comments on the session, once it is known to have some. */
+  comments: readonly Comment[] = $state.raw([])
 
   readonly edit: QueueEdit
 

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CommentList } from '../src/wire/gen.ts'
+import { barriers } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { shot } from './rig/shot.ts'
+
+describe('comments with their place', () => {
+  const hub = new Hub()
+  let device: Device
+  beforeAll(async () => {
+    await hub.start()
+    device = await Device.pair(hub)
+  })
+  afterAll(async () => {
+    await device.stop()
+    expect(await hub.stop()).toBe(0)
+  })
+  const comments = async (id: string) =>
+    (await hub.api<CommentList>('GET', `/api/sessions/${id}/comments`)).comments
+
+  test('a line of the feed is commented on in two taps, shown there and sent with file, line and code', async () => {
+    const id = await hub.newSession('Commented')
+    await hub.prompt(id, '/edit NOTES.md')
+    const { permission_id, options } = (await hub.event(id, 'permission_request')).data
+    const { option_id } = options.find((o) => o.kind === 'allow_once')!
+    await hub.api('POST', `/api/sessions/${id}/permissions/${permission_id}`, { option_id })
+    await hub.event(id, 'turn_end')
+    const screen = await device.open(`/s/${id}`, phone)
+    const { page } = screen
+    const line = page.locator('article .l.add').first()
+    const code = (await line.locator('code').textContent())!
+    await line.locator('.n').click()
+    const box = page.getByRole('textbox', { name: 'Comment' })
+    await expect.poll(() => box.evaluate((e) => e === document.activeElement)).toBe(true)
+    await page.keyboard.type('Should this trim?')
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await shot(screen, `comment-phone-${colorScheme}`)
+    }
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.locator('.remark', { hasText: 'Should this trim?' }).waitFor()
+    const [made] = await comments(id)
+    expect(made).toMatchObject({ text: 'Should this trim?', quote: code })
+    expect(made!.path).toBeTruthy()
+    expect(made!.line).toBeGreaterThan(0)
+    await shot(screen, 'comment-shown-phone')
+
+    await page.getByRole('link', { name: '1 comment' }).click()
+    await page.getByRole('checkbox', { name: /^Select the comment on / }).check()
+    await shot(screen, 'comment-review-phone')
+    await page.getByRole('button', { name: 'Send to the agent (1)' }).click()
+    const prompt = page.locator('[data-composer]')
+    await expect.poll(() => prompt.inputValue()).toContain(`${made!.path}:${made!.line}`)
+    const text = await prompt.inputValue()
+    expect(text).toContain(code.trim())
+    expect(text).toContain('Should this trim?')
+    expect(text).not.toMatch(/event \d/i)
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
+  test('a message and a line of a file are commented on, and the agent gets their words', async () => {
+    const id = await hub.newSession('Said')
+    await hub.turn(id, '/markdown')
+    const screen = await device.open(`/s/${id}`, desktop)
+    const { page } = screen
+    await page.locator('article .message').first().hover()
+    await page.getByRole('button', { name: 'Comment', exact: true }).first().click()
+    await page.keyboard.type('Say more.')
+    await shot(screen, 'comment-wide')
+    await page.getByRole('button', { name: 'Send to the agent' }).click()
+    const [made] = await comments(id)
+    expect(made!.path).toBeUndefined()
+    expect(made!.quote!.length).toBeGreaterThan(3)
+    await expect.poll(() => page.locator('[data-composer]').inputValue()).toContain('Say more.')
+    expect(await page.locator('[data-composer]').inputValue()).toContain(made!.quote!.split('\n')[0])
+    await page.locator('.remark', { hasText: 'Say more.' }).waitFor()
+    await shot(screen, 'comment-shown-wide')
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+})
