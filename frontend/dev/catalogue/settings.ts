@@ -101,6 +101,12 @@ const untouched = (): unknown => ({
   file: '~/.config/abide/config.yaml',
 })
 
+/** The answers that are no promise: a request without a path, as the test of the words makes, gets them all. */
+const settledOf = (answers: (() => unknown)[]) =>
+  answers
+    .map((answer) => answer())
+    .filter((value) => !(value instanceof Promise && (value.catch(() => {}), true)))
+
 const screen = (name: string, over: Partial<State> = {}, agents = untouched): State => ({
   name: `settings${name}`,
   path: '/settings',
@@ -108,8 +114,12 @@ const screen = (name: string, over: Partial<State> = {}, agents = untouched): St
   ...over,
   hub: () => {
     const hub = over.hub?.() ?? { devices: async () => devices }
-    const ask = async <T>(method: string, path: string) =>
-      (await (path === '/api/agents/setup' ? agents() : hub.ask?.(method, path))) as T
+    const ask = async <T>(method?: string, path?: string) => {
+      if (!method || !path) return [...settledOf([agents]), await hub.ask?.('', '')] as T
+      return (await (path === '/api/agents/setup'
+        ? agents()
+        : (hub.ask?.(method, path) ?? { channels: [] }))) as T
+    }
     return { ...hub, ask }
   },
 })
@@ -187,7 +197,9 @@ const agents = (
       hub: () => ({
         devices: async () => [],
         ask: async <T>(method: string, path: string) =>
-          (await (answers[`${method} ${path.split('?')[0]}`]?.() ?? { channels: [] })) as T,
+          (path
+            ? ((await answers[`${method} ${path.split('?')[0]}`]?.()) ?? { channels: [] })
+            : settledOf(Object.values(answers))) as T,
       }),
       does,
     },
