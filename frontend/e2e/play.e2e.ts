@@ -101,7 +101,7 @@ describe('a session, played back', () => {
     const rows = await screen.page
       .locator('article[data-last]')
       .evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).filter((r) => r.bottom > 0).length)
-    expect(rows).toBeGreaterThan(3)
+    expect(rows).toBeGreaterThan(1)
     await screen.page.close()
   })
 
@@ -222,10 +222,8 @@ describe('a session, played back', () => {
     await screen.page.getByRole('tab', { name: 'Changes' }).click()
     await screen.page.locator(`[data-changes="${last}"]`).waitFor()
     await shot(screen, 'review-changes')
-    await screen.page
-      .getByRole('button', { name: /where it was written/ })
-      .first()
-      .click()
+    await screen.page.locator('[data-changes] .l.add .n').first().click()
+    await screen.page.getByRole('button', { name: 'See the edit' }).click()
     await expect.poll(() => place(screen)).toBeLessThan(last)
     await screen.page.getByRole('tab', { name: 'Comments' }).click()
     await other.page.getByRole('tab', { name: 'Comments' }).click()
@@ -238,7 +236,7 @@ describe('a session, played back', () => {
     await screen.page.getByText('Say why here, and how.').waitFor()
     // On a phone the panel closes when a place is chosen in it.
     const panel = other.page.getByRole('complementary', { name: 'Turns, changes and comments' })
-    await panel.getByRole('button', { name: /^event \d+/i }).click()
+    await panel.locator('button.place').first().click()
     await panel.waitFor({ state: 'detached' })
     await expect.poll(() => place(other)).toBe(await place(screen))
     await other.page.getByRole('button', { name: 'Turns, changes and comments' }).click()
