@@ -62,7 +62,7 @@ describe('comments with their place', () => {
     await page.close()
   })
 
-  test('a message and a line of a file are commented on, and the agent gets their words', async () => {
+  test('a message is commented on, and the agent gets its words', async () => {
     const id = await hub.newSession('Said')
     await hub.turn(id, '/markdown')
     const screen = await device.open(`/s/${id}`, desktop)
