@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { numbers } from '../src/state/numbers'
+import { numbers } from '../src/ui/settings/numbers'
 
 const none = {
   interrupted: {},

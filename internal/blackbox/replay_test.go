@@ -204,7 +204,8 @@ func answerAsTraced(t *testing.T, c *screen, session string, trace []traceLine) 
 	}
 }
 
-// requireEndOf requires the stop reason of the trace's agent.
+// requireEndOf requires the stop reason of the trace's agent. After a person's Stop the
+// turn is cancelled, and keeps the agent's own reason.
 func requireEndOf(t *testing.T, trace []traceLine, prompt message, end event.TurnEnd) {
 	for _, l := range trace {
 		m, ok := l.parsed()
@@ -217,6 +218,10 @@ func requireEndOf(t *testing.T, trace []traceLine, prompt message, end event.Tur
 		}
 		var r struct{ StopReason event.StopReason }
 		require.NoError(t, json.Unmarshal(m.Result, &r))
+		if end.By != "" && r.StopReason != event.StopCancelled {
+			require.Contains(t, string(end.Raw), r.StopReason)
+			r.StopReason = event.StopCancelled
+		}
 		require.Equal(t, r.StopReason, end.StopReason)
 	}
 }
@@ -278,13 +283,35 @@ func leaves(v any, into []string) []string {
 	return into
 }
 
+// sent are the data of the events, each of a tool call with the call's whole content
+// and status: an update that repeats them is recorded as what is new in it.
+func sent(events []event.Event) []json.RawMessage {
+	out := make([]json.RawMessage, len(events))
+	calls := map[string]*event.ToolCallFields{}
+	for i, e := range events {
+		out[i] = e.Data
+		var f event.ToolCallFields
+		if e.Type != event.TypeToolCall && e.Type != event.TypeToolCallUpdate || json.Unmarshal(e.Data, &f) != nil {
+			continue
+		}
+		if calls[f.ToolCallID] == nil {
+			calls[f.ToolCallID] = &event.ToolCallFields{}
+		}
+		call := calls[f.ToolCallID]
+		call.Upsert(f)
+		f.Content, f.ContentAdded, f.Status = call.Whole(), "", call.Status
+		out[i], _ = json.Marshal(f) // strings and JSON that was just read
+	}
+	return out
+}
+
 // lost returns the lines whose values are in no event, or only in an event before
 // that of the previous line. Several lines may share an event.
 func lost(lines []agentLine, events []event.Event) []string {
 	held := make([]map[string]int, len(events))
-	for i, e := range events {
+	for i, said := range sent(events) {
 		var data any
-		if json.Unmarshal(e.Data, &data) != nil {
+		if json.Unmarshal(said, &data) != nil {
 			continue
 		}
 		held[i] = map[string]int{}

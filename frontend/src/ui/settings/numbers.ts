@@ -1,5 +1,5 @@
-import { stretch } from '../text/time'
-import type { ResumeCounts } from '../wire/gen'
+import { stretch } from '../../text/time'
+import type { ResumeCounts } from '../../wire/gen'
 
 const total = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, n) => sum + n, 0)
