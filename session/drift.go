@@ -55,6 +55,11 @@ type settingsRun struct {
 	told bool
 }
 
+// resumedByPerson reports whether a person's decision to resume began the turn.
+func (r *settingsRun) resumedByPerson() bool {
+	return r.drift.By != event.Actor{} && r.drift.By != state.TheHub()
+}
+
 // settingsGuard gives a restarted agent the settings that were recorded, or a new one
 // those that the session begins with, before the agent gets a turn.
 type settingsGuard struct {
@@ -83,22 +88,19 @@ func (g *settingsGuard) watch() {
 		return
 	}
 	row := rows[slices.IndexFunc(rows, func(d resume.Drift) bool { return d.Field == next.Field })]
-	if why := g.unknownMode(next); why != "" {
-		p.putBack.Refused(row, why)
+	if g.unknownMode(next) {
+		p.putBack.Gone(row)
 		g.dirty = true
 		return
 	}
 	g.set(next, row)
 }
 
-// unknownMode says why a mode that is no option cannot be set; empty if it can.
-func (g *settingsGuard) unknownMode(s state.Setting) string {
+// unknownMode reports whether a setting is a mode that is no option and is not offered.
+func (g *settingsGuard) unknownMode(s state.Setting) bool {
 	m := g.fold.Mode
-	if s.Field != state.FieldMode || m == nil || len(m.Modes) == 0 ||
-		slices.ContainsFunc(m.Modes, func(o event.ModeOption) bool { return o.ID == s.Value }) {
-		return ""
-	}
-	return "it is not offered now"
+	return s.Field == state.FieldMode && m != nil && len(m.Modes) > 0 &&
+		!slices.ContainsFunc(m.Modes, func(o event.ModeOption) bool { return o.ID == s.Value })
 }
 
 // set asks the agent to take a setting.
@@ -181,6 +183,8 @@ func (g *settingsGuard) admits() bool {
 		return true
 	case t.drift.Choice == "" && !p.putBack.NeedChoice(rows):
 		return g.keep(rows, state.TheHub())
+	case t.drift.Choice == "" && t.resumedByPerson() && !p.putBack.NeedAnother(rows):
+		return g.keep(rows, state.TheHub())
 	case t.drift.Covers(rows) != nil:
 		g.pause(waitingText(p.putBack.Why(rows), rows))
 		return false
@@ -199,11 +203,15 @@ func settable(d resume.Drift) bool { return resume.Settable(d.Field) }
 
 // waitingText says which settings a turn waits for.
 func waitingText(why string, rows []resume.Drift) string {
-	text := "Waiting for your choice: the agent has other settings: " + resume.Describe(rows) + "."
-	if why != "" {
-		text += " They could not be put back (" + why + ")."
-	}
+	text := "Waiting for your choice: the agent has other settings: " + resume.Describe(rows) + "." + notPutBack(why)
 	return text + " It is given nothing until a person decides."
+}
+
+func notPutBack(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " They could not be put back (" + why + ")."
 }
 
 // sayNoQuestions says once, when a session begins, that its agent asks for nothing.
@@ -222,7 +230,7 @@ func (g *settingsGuard) sayNoQuestions() bool {
 
 // keep records the settings with which the agent continues.
 func (g *settingsGuard) keep(rows []resume.Drift, by event.Actor) bool {
-	text := "The agent continues with other settings: " + resume.Describe(rows) + "."
+	text := "The agent continues with other settings: " + resume.Describe(rows) + "." + notPutBack(g.agent.settings.putBack.Why(rows))
 	if by != state.TheHub() {
 		text += " " + by.Name + " kept them."
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/settings"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -221,6 +222,84 @@ func TestAResumeIsOneDecision(t *testing.T) {
 	receive(t, a.prompts, "no prompt")
 	require.Equal(t, "ask", b.State().Mode.ModeID)
 	require.Nil(t, b.State().Interruption)
+}
+
+// TestAResumeCoversWhatTheAgentRefuses resumes after a restart of the hub with an agent that
+// does not take what the hub puts back: a person is asked again only if it may do more than
+// before, or a value is gone.
+func TestAResumeCoversWhatTheAgentRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after looks
+		refuses       string
+		by            event.Actor
+		said          string
+		again         []resume.Drift // what a person is asked about again
+	}{
+		"it refuses the model": {
+			before: looks{options: "[" + modelled("big") + "]"}, after: looks{options: "[" + modelled("small") + "]"}, refuses: "model",
+			said: "The agent continues with other settings: model small (recorded: big). They could not be put back (model big: it is locked).",
+		},
+		"it refuses a mode that allows more": {
+			before: looks{mode: "auto"}, after: looks{mode: "ask"}, refuses: "mode",
+			said: "The agent continues with other settings: mode ask (recorded: auto). They could not be put back (mode auto: unknown mode).",
+		},
+		"it has no longer a mode that allows more": {
+			before: looks{mode: "yolo"}, after: looks{mode: "ask"},
+			said: "(mode yolo: it is not offered now)",
+		},
+		"it stays in a mode that allows more": {
+			before: looks{mode: "ask"}, after: looks{mode: "auto"}, refuses: "mode",
+			said:  "Waiting for your choice: the agent has other settings: mode auto (recorded: ask). They could not be put back (mode ask: unknown mode).",
+			again: []resume.Drift{{Field: "mode", Recorded: "ask", Current: "auto", AllowsMore: true}},
+		},
+		"the model is not offered any more": {
+			before: looks{options: `[{"id":"model","category":"model","currentValue":"old"}]`}, after: looks{options: "[" + modelled("small") + "]"},
+			said:  "They could not be put back (model old: it is not offered now).",
+			again: []resume.Drift{{Field: "model", Recorded: "old", Current: "small"}},
+		},
+		"the hub resumes by itself": {
+			before: looks{options: "[" + modelled("big") + "]"}, after: looks{options: "[" + modelled("small") + "]"}, refuses: "model",
+			by:    state.TheHub(),
+			said:  "Waiting for your choice",
+			again: []resume.Drift{{Field: "model", Recorded: "big", Current: "small"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t, clean)
+			appear(h, c.before)
+			b, a := h.busy()
+			a.die(crash)
+			interruptionOf(t, b)
+			after := h.copyOf(t, clean)
+			appear(after, c.after)
+			after.agents.refuses = map[string]bool{c.refuses: true}
+			b = after.session(b.ID())
+			first := interruptionOf(t, b)
+			by := c.by
+			if by.Name == "" {
+				by = person("ann")
+			}
+			_, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: first.InterruptionID, Actor: by})
+			require.NoError(t, err)
+			a = after.agents.next(t)
+			if c.again == nil {
+				require.Equal(t, "resume-"+first.InterruptionID, receive(t, a.prompts, "no prompt").PromptID)
+				require.Nil(t, b.State().Interruption)
+			} else {
+				await(t, b, "another choice", func(s session.State) bool {
+					return s.Interruption != nil && s.Interruption.InterruptionID != first.InterruptionID
+				})
+				offer, err := b.Interruption(ctxOf(t))
+				require.NoError(t, err)
+				require.Equal(t, c.again, offer.Drift)
+				require.Empty(t, a.prompts)
+			}
+			notes := noted(t, b, "abide/settings")
+			require.Len(t, notes, 1)
+			require.Contains(t, string(notes[0].Text), c.said)
+		})
+	}
 }
 
 // TestAPersonsChoiceWaitsForTheSettingsThatComeBack sets the mode while the agent is

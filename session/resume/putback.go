@@ -14,6 +14,7 @@ import (
 type PutBack struct {
 	taken   []Drift           // those that the agent took, in order
 	refused map[string]string // why not, by field
+	gone    map[string]bool   // the fields whose recorded value is not offered now
 }
 
 // Next returns the next setting to put back, as the agent is to have it. There is none
@@ -32,7 +33,7 @@ func (p *PutBack) Next(s, now state.AgentSettings, rows []Drift) (state.Setting,
 			p.Refused(rows[row], "the agent does not offer it")
 			continue
 		case current.Option != nil && !current.Option.Offers(one.Value):
-			p.Refused(rows[row], "it is not offered now")
+			p.Gone(rows[row])
 			continue
 		}
 		one.Option = current.Option // of the agent that runs now
@@ -59,7 +60,7 @@ func (p *PutBack) took(field string) bool {
 
 // Took notes that the agent took a setting. Those that it refused before may be offered
 // now.
-func (p *PutBack) Took(d Drift) { p.taken, p.refused = append(p.taken, d), nil }
+func (p *PutBack) Took(d Drift) { p.taken, p.refused, p.gone = append(p.taken, d), nil, nil }
 
 // Refused notes why a setting cannot be put back.
 func (p *PutBack) Refused(d Drift, why string) {
@@ -69,10 +70,27 @@ func (p *PutBack) Refused(d Drift, why string) {
 	p.refused[d.Field] = why
 }
 
+// Gone notes that the agent does not offer the recorded value any more.
+func (p *PutBack) Gone(d Drift) {
+	p.Refused(d, "it is not offered now")
+	if p.gone == nil {
+		p.gone = map[string]bool{}
+	}
+	p.gone[d.Field] = true
+}
+
 // NeedChoice reports whether a person must decide about the settings that still differ:
 // one cannot be put back, or may let the agent do more.
 func (p *PutBack) NeedChoice(rows []Drift) bool {
 	return slices.ContainsFunc(rows, func(d Drift) bool { return d.AllowsMore || p.refused[d.Field] != "" })
+}
+
+// NeedAnother reports the same for a person who has decided to resume without knowing the
+// difference. That decision covers a refusal, and a mode that allows less.
+func (p *PutBack) NeedAnother(rows []Drift) bool {
+	return slices.ContainsFunc(rows, func(d Drift) bool {
+		return d.AllowsMore || p.gone[d.Field] && d.Field != state.FieldMode
+	})
 }
 
 // Why says why the settings that still differ could not be put back; empty if the agent
