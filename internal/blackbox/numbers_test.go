@@ -64,7 +64,11 @@ func TestTheNumbersOfInterruptionsAreThoseOfTheLogs(t *testing.T) {
 		return want.Dismissed+want.Superseded+want.Succeeded+want.Failed == 4
 	}, patience, time.Millisecond)
 	require.Equal(t, 4, total(want.Interrupted))
-	require.Equal(t, []int{2, 1, 1, 1, 1}, []int{total(want.Resumed[event.PhaseStreaming]), want.Succeeded, want.Failed, want.Superseded, want.Dismissed})
+	resumed := 0
+	for _, ways := range want.Resumed { // the phase depends on how far the agent was
+		resumed += total(ways)
+	}
+	require.Equal(t, []int{2, 1, 1, 1, 1}, []int{resumed, want.Succeeded, want.Failed, want.Superseded, want.Dismissed})
 	require.Positive(t, want.MedianMS)
 	requireTold := func() {
 		out, errs, code := h.run("health")
