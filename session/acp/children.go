@@ -53,10 +53,12 @@ func (t *childTable) has(pid int) bool {
 }
 
 // whileStill calls f while no child is started. If one is being started now, it
-// returns at once, as a start can take long.
-func (t *childTable) whileStill(f func()) {
-	if t.mu.TryLock() {
-		defer t.mu.Unlock()
-		f()
+// returns false at once, as a start can take long.
+func (t *childTable) whileStill(f func()) bool {
+	if !t.mu.TryLock() {
+		return false
 	}
+	defer t.mu.Unlock()
+	f()
+	return true
 }

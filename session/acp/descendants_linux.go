@@ -1,8 +1,10 @@
 package acp
 
 import (
+	"context"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,8 +34,22 @@ func (k *descendants) look() {
 	}
 }
 
-// living lists the agent's descendants that still live after its end.
-func (k *descendants) living() []proc {
+// living lists the agent's descendants that still live after its end. An agent that is
+// being started has no marker yet, and would be taken for a stray: living waits until
+// it has one, or ctx ends.
+func (k *descendants) living(ctx context.Context) (found []proc) {
+	for !children.whileStill(func() { found = k.find() }) {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return found
+}
+
+// find is called while no child is started.
+func (k *descendants) find() []proc {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	list := processes()

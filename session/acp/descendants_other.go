@@ -2,6 +2,8 @@
 
 package acp
 
+import "context"
+
 // descendants finds no process on these systems, which cannot list descendants
 // without races with reused pids.
 type descendants struct{}
@@ -10,4 +12,4 @@ func newDescendants(int) *descendants { return &descendants{} }
 
 func (*descendants) look() {}
 
-func (*descendants) living() []proc { return nil }
+func (*descendants) living(context.Context) []proc { return nil }

@@ -49,6 +49,7 @@ func roles() map[string]func(*fake) int {
 		"fails":      playFails,
 		"comes_back": playComesBack,
 		"tty":        playTTY,
+		"refuses":    playRefuses,
 	}
 }
 

@@ -171,7 +171,7 @@ func (a *Agent) sweepOwn() {
 	defer cancel()
 	marker := a.cfg.marker()
 	ended, err := sweep(ctx, func() []proc {
-		return append(marked(func(m string) bool { return m == marker }), a.descendants.living()...)
+		return append(marked(func(m string) bool { return m == marker }), a.descendants.living(ctx)...)
 	})
 	if err != nil {
 		a.cfg.Logger.Error("processes outlive their agent", "err", err)
