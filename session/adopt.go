@@ -259,7 +259,8 @@ type pastLog struct {
 
 	mu      sync.Mutex
 	fold    state.Fold        // guarded by mu, as the rest
-	asking  *event.UserPrompt // the chunks of a prompt so far
+	asking  *event.UserPrompt // the prompt that is being told, without its text
+	text    strings.Builder   // of that prompt so far
 	exit    *event.AgentExit  // written last
 	events  []event.Event
 	prompts int
@@ -286,13 +287,14 @@ func (p *pastLog) take(payload event.Payload) error {
 	switch of := payload.(type) {
 	case event.UserPrompt:
 		if p.asking != nil && p.asking.PromptID == of.PromptID {
-			p.asking.Text += of.Text
+			p.text.WriteString(string(of.Text))
 			return nil
 		}
 		if err := p.asked(); err != nil {
 			return err
 		}
 		p.asking = &of
+		p.text.WriteString(string(of.Text))
 		return nil
 	case event.AgentStarted:
 		if of.Settings == nil {
@@ -328,7 +330,9 @@ func (p *pastLog) asked() error {
 		return err
 	}
 	prompt := *p.asking
+	prompt.Text = event.Text(p.text.String())
 	p.asking = nil
+	p.text.Reset()
 	p.prompts++
 	prompt.PromptID = fmt.Sprint(state.PastPrompt, p.prompts)
 	return errors.Join(p.put(prompt), p.put(event.TurnStart{PromptID: prompt.PromptID}))
