@@ -170,6 +170,7 @@ describe('a new session', () => {
       expect.stringContaining('demo'),
       expect.stringMatching(/^Folder: /),
       'INPUT',
+      'Continue a session of this agent…',
       'Cancel',
       'Start',
     ])

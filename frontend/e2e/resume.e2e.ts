@@ -183,7 +183,21 @@ describe('an interrupted turn', () => {
     option: { flag: '--verbose', row: 'verbose: true, before false — may allow more' },
   }
   const all = Object.keys(differs) as (keyof typeof differs)[]
-  const combinations = Array.from({ length: 7 }, (_, n) => all.filter((_, bit) => (n + 1) & (1 << bit)))
+  test('whose agent does not let the model be put back goes on with another, and says so', async () => {
+    const session = await cutOff('--locked', differs.model.flag)
+    const here = await mobile.watch(session, phone)
+    const before = hub.lastSeq(session)
+    await card(here).getByRole('button', { name: 'Resume', exact: true }).click()
+    await hub.event(session, 'agent_message', before)
+    await here.feed.getByText('other settings: model hasty (recorded: steady)').waitFor()
+    await card(here).waitFor({ state: 'detached' })
+    await hub.api('POST', `/api/sessions/${session}/cancel`)
+  })
+
+  /** Those that may allow more than the person's Resume did. */
+  const combinations = Array.from({ length: 7 }, (_, n) =>
+    all.filter((_, bit) => (n + 1) & (1 << bit)),
+  ).filter((which) => which.some((name) => name !== 'model'))
   for (const which of combinations) {
     test(`whose agent does not let the ${which.join(', ')} be put back waits for a choice`, async () => {
       const session = await cutOff('--locked', ...which.map((name) => differs[name].flag))
