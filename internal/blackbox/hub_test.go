@@ -149,7 +149,7 @@ func (h *hub) tryStart() bool {
 	if _, code, ok := strings.Cut(second, "#pair="); ok {
 		h.secrets = append(h.secrets, code)
 	} else {
-		require.Contains(h.t, h.logged(), "there is no space for a pairing code", "no reason is logged for the missing pairing code: %s", second)
+		require.Contains(h.t, h.logged(), "no space for a pairing code: only paired browsers can connect", "no reason is logged for the missing pairing code: %s", second)
 	}
 	h.addr = strings.TrimPrefix(base, "http://")
 	if h.hub == nil {
