@@ -19,6 +19,7 @@ import (
 //	alternate N  as say, but of two messages, two chunks of each at a time
 //	big N     one message of N KiB, then the end
 //	ask       a permission request; ends with its answer
+//	offer     modes and models, then the end
 //	hold      nothing until it is cancelled
 //
 // Anything else is answered with itself. One goroutine speaks into the sink, as
@@ -116,6 +117,11 @@ func (p *puppet) play(prompt event.UserPrompt) {
 	case "fail": // an error of the model's provider
 		p.say(event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "overloaded"}})
 		return
+	case "offer":
+		p.say(
+			event.Mode{ModeID: "ask", Modes: []event.ModeOption{{ID: "ask", Name: "Ask"}, {ID: "auto", Name: "Auto"}}},
+			event.Config{Options: json.RawMessage(`[{"id":"model","category":"model","currentValue":"big","options":[{"value":"big","name":"Big"}]}]`)},
+		)
 	case "hold":
 		return
 	default:

@@ -351,3 +351,20 @@ func TestASessionThatCannotBeginAsAskedWaits(t *testing.T) {
 	require.Equal(t, []resume.Drift{{Field: "mode", Recorded: "plan"}}, offer.Drift)
 	require.Equal(t, "go", offer.Prompt)
 }
+
+// TestWhatAnAgentOffersIsKnownAfterARestartOfTheHub asks for the modes and models before any
+// session is open: the newest of the agent that began knows them.
+func TestWhatAnAgentOffersIsKnownAfterARestartOfTheHub(t *testing.T) {
+	h := newHub(t, clean)
+	appear(h, looks{mode: "ask", options: "[" + modelled("big") + "]"})
+	_, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	h.close()
+	h.open(clean)
+	modes, models := h.manager.Offered(ctxOf(t), "fake")
+	require.Len(t, modes, 3)
+	require.Len(t, models, 2)
+	modes, models = h.manager.Offered(ctxOf(t), "another")
+	require.Empty(t, modes)
+	require.Empty(t, models)
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -196,6 +197,10 @@ func deleteRoute(s *API, c *call) error {
 	return c.done(nil)
 }
 
+// offeredBound is how long New session waits for sessions that are opened to learn what
+// their agents offer.
+const offeredBound = 2 * time.Second
+
 func agentsRoute(s *API, c *call) error {
 	settings := s.manager.Settings()
 	answer := wire.Agents{
@@ -204,8 +209,10 @@ func agentsRoute(s *API, c *call) error {
 	if len(answer.Workspaces) == 0 && settings.DefaultWorkspace != "" {
 		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
 	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), offeredBound)
+	defer cancel()
 	for _, a := range settings.Agents {
-		modes, models := s.manager.Offered(a.Name)
+		modes, models := s.manager.Offered(ctx, a.Name)
 		answer.Agents = append(answer.Agents, wire.AgentChoice{
 			Name: a.Name, Description: a.Description, Modes: modes, Models: models, Mode: a.Begin.Mode, Model: a.Begin.Model,
 		})

@@ -71,8 +71,8 @@ type Agents struct {
 type AgentChoice struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Modes and Models are those that a session of this agent has offered since the
-	// hub started; absent if none has.
+	// Modes and Models are those that the newest sessions of this agent offered; absent
+	// if they offered none.
 	Modes  []event.ModeOption `json:"modes,omitempty"`
 	Models []event.ModeOption `json:"models,omitempty"`
 	// Mode and Model are the configured ones; absent if the agent chooses.
