@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	// crowd is the number of upgrades that leave about 1 MiB of garbage.
+	// crowd is the number of arrivals that leave about 1 MiB of garbage.
 	crowd = 50
-	// crowdQuiet is how long no new client must have come. crowdPause is the
+	// crowdQuiet is how long nothing must have arrived. crowdPause is the
 	// minimum time between two returns of memory.
 	crowdQuiet = 2 * time.Second
 	crowdPause = time.Minute
 )
 
-// upgradeGarbage decides when to return the memory of upgrades to the system. Each
-// upgrade leaves about 20 KiB: net/http's buffers and a grown stack. A hub with
-// idle clients allocates nothing, so the collector would not run for two minutes,
-// and the system would get the memory even later.
-type upgradeGarbage struct {
-	seen   int // number of sockets that ever ran
+// arrivalGarbage decides when to return the memory of arrivals to the system: of
+// upgrades and of sessions that were created or opened. Each leaves about 20 KiB:
+// buffers of net/http and of files, and a grown stack. A hub with idle clients and
+// sessions allocates nothing, so the collector would not run for two minutes, and the
+// system would get the memory even later.
+type arrivalGarbage struct {
+	seen   int // number of arrivals so far
 	seenAt time.Time
 	given  int // that number at the last return of memory
 	last   time.Time
 }
 
-// due reports whether to return memory now. came is the number of sockets that ever
-// ran.
-func (g *upgradeGarbage) due(came int, now time.Time) bool {
+// due reports whether to return memory now. came is the number of arrivals so far.
+func (g *arrivalGarbage) due(came int, now time.Time) bool {
 	if came != g.seen {
 		g.seen, g.seenAt = came, now
 	}

@@ -46,7 +46,7 @@ func (s *Server) watchClients() {
 	defer saying.Wait()
 	tick := time.NewTicker(max(time.Millisecond, min(listPause, s.timing.Heartbeat/20, s.timing.Ping/4)))
 	defer tick.Stop()
-	var upgrades upgradeGarbage
+	var arrivals arrivalGarbage
 	granted := s.registry.Changed()
 	s.api.MeetAll()
 	for {
@@ -58,7 +58,7 @@ func (s *Server) watchClients() {
 				granted = s.registry.Changed()
 				s.api.MeetAll()
 			}
-			if upgrades.due(s.clients.everRun(), now) {
+			if arrivals.due(s.clients.everRun()+s.manager.EverOpened(), now) {
 				giveBack()
 			}
 			s.clients.each(func(c *SessionWSClient) { c.news.look(now, &saying) })

@@ -99,6 +99,7 @@ type Manager struct {
 
 	mu     sync.Mutex
 	open   map[string]*opening
+	began  int                       // number of openings that ever began
 	broken map[string]*problem.Error // sessions whose last opening failed
 	closed bool
 }

@@ -68,6 +68,14 @@ func (m *Manager) Readable(ctx context.Context, id string) (*BackgroundSession, 
 	}
 }
 
+// EverOpened returns the number of times a session was created or opened. It counts
+// failed ones too.
+func (m *Manager) EverOpened() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.began
+}
+
 // await waits for a step of a session's opening. again means that it waited for the
 // end of its closing instead.
 func (m *Manager) await(ctx context.Context, id string, step func(*opening) chan struct{}) (o *opening, again bool, err error) {
@@ -101,6 +109,7 @@ func (m *Manager) enter(id string) (o *opening, retiring chan struct{}, err erro
 	if o == nil {
 		o = &opening{readable: make(chan struct{}), done: make(chan struct{})}
 		m.open[id] = o
+		m.began++
 		m.helpers.Add(1)
 		go func() {
 			defer m.helpers.Done()
