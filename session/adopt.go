@@ -1,12 +1,14 @@
 package session
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -143,7 +145,12 @@ func (m *Manager) Adopt(ctx context.Context, r AdoptRequest) (b *BackgroundSessi
 	if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
 		return nil, false, err
 	}
-	past, err := m.loadPast(ctx, current, r, workspace, title)
+	staged, most, err := m.stagingFile()
+	if err != nil {
+		return nil, false, err
+	}
+	defer staged.Close()
+	past, err := m.loadPast(ctx, current, r, workspace, title, staged, most)
 	if err != nil {
 		return nil, false, refusedByAgent(r.Agent, "load that session", err)
 	}
@@ -191,8 +198,8 @@ func (m *Manager) folderOf(ctx context.Context, r AdoptRequest) (folder, title s
 }
 
 // loadPast starts an agent that loads the session, and stops it. It returns the log that
-// the session begins with.
-func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRequest, workspace, title string) (journal.Imported, error) {
+// the session begins with, which it reads from staged.
+func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRequest, workspace, title string, staged *os.File, most int64) (journal.Imported, error) {
 	now := time.Now()
 	begin := event.AgentSettings{MCPServers: append([]string{}, current.Agent(r.Agent).MCPServers...), Rules: ruleIDs(m.hub.rules.All(), r.Agent)}
 	policy := current.Permissions.Policy()
@@ -202,8 +209,8 @@ func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRe
 		CreatedBy: r.Actor.Name, CreatedByID: r.Actor.ID, Settings: &begin, Policy: &policy,
 		Adopted: &event.Adopted{AgentSessionID: r.AgentSessionID},
 	}
-	p := &pastLog{rules: begin.Rules, command: current.Agent(r.Agent).CommandDigest(), now: now, ended: make(chan struct{})}
-	if err := p.put(start); err != nil {
+	p := &pastLog{rules: begin.Rules, command: current.Agent(r.Agent).CommandDigest(), now: now, staged: staged, most: most, ended: make(chan struct{})}
+	if err := p.open(start); err != nil {
 		return journal.Imported{}, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, current.Limits.AgentStart)
@@ -212,7 +219,7 @@ func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRe
 		SessionID: start.SessionID, Agent: r.Agent, Workspace: workspace, AgentSessionID: r.AgentSessionID, Adopt: true,
 	}, p)
 	if err != nil {
-		return journal.Imported{}, err
+		return journal.Imported{}, cmp.Or(p.failure(), err)
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
 	defer cancel()
@@ -231,7 +238,7 @@ func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRe
 func refusedByAgent(agent, what string, err error) error {
 	var login *LoginNeeded
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, state.ErrNotFound):
+	case errors.Is(err, context.Canceled), errors.Is(err, state.ErrNotFound), errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrUnavailable):
 		return err
 	case errors.As(err, &login):
 		return fmt.Errorf("%w: the agent %s could not %s: %s", state.ErrConflict, agent, what, login.Error())
@@ -250,21 +257,47 @@ func withoutSentinel(err error) string {
 }
 
 // pastLog is the log of an adopted session until its agent has told the past. As a sink
-// it takes what the agent says from its start to its exit.
+// it takes what the agent says from its start to its exit. The past is in a file, however
+// long it is: the agent tells it before it answers, so its start comes after it.
 type pastLog struct {
 	rules   []string // in force
 	command string   // the digest of the agent's command
 	now     time.Time
+	staged  *os.File
+	most    int64         // bytes of staged
 	ended   chan struct{} // closed by the agent's exit
 
-	mu      sync.Mutex
-	fold    state.Fold        // guarded by mu, as the rest
-	asking  *event.UserPrompt // the prompt that is being told, without its text
-	text    strings.Builder   // of that prompt so far
-	exit    *event.AgentExit  // written last
-	events  []event.Event
-	prompts int
-	titled  bool
+	mu       sync.Mutex
+	fold     state.Fold        // guarded by mu, as the rest
+	asking   *event.UserPrompt // the prompt that is being told, without its text
+	text     strings.Builder   // of that prompt so far
+	leftOut  int               // bytes of that prompt
+	head     []event.Event     // session_start and the agent's start, without seqs
+	starting bool              // its start is being told
+	out      *bufio.Writer     // to staged
+	lines    *json.Encoder     // to out
+	written  int64
+	exit     *event.AgentExit // written last
+	prompts  int
+	titled   bool
+	err      error // why no more is taken
+}
+
+const (
+	// maxPastPrompt is how many bytes of a prompt of the past are kept.
+	maxPastPrompt = 4 << 20
+	// pastLine is about what a line of the past has beside its data.
+	pastLine = 80
+)
+
+// open begins the log.
+func (p *pastLog) open(start event.SessionStart) error {
+	p.out = bufio.NewWriter(p.staged)
+	p.lines = json.NewEncoder(p.out)
+	p.lines.SetEscapeHTML(false)
+	first, err := p.eventOf(start)
+	p.head = append(p.head, first)
+	return err
 }
 
 // Starting implements AgentSink: no screen shows this start.
@@ -277,31 +310,45 @@ func (p *pastLog) Record(_ context.Context, payloads []event.Payload) error {
 	defer p.mu.Unlock()
 	for _, payload := range payloads {
 		if err := p.take(payload); err != nil {
+			p.err = err
 			return err
 		}
 	}
 	return nil
 }
 
+// failure returns why no more was taken, or nil.
+func (p *pastLog) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
 func (p *pastLog) take(payload event.Payload) error {
+	begins := p.starting
+	p.starting = false
 	switch of := payload.(type) {
 	case event.UserPrompt:
-		if p.asking != nil && p.asking.PromptID == of.PromptID {
-			p.text.WriteString(string(of.Text))
-			return nil
+		if p.asking == nil || p.asking.PromptID != of.PromptID {
+			if err := p.asked(); err != nil {
+				return err
+			}
+			p.asking = &of
 		}
-		if err := p.asked(); err != nil {
-			return err
+		kept := string(of.Text)
+		if room := max(0, maxPastPrompt-p.text.Len()); len(kept) > room {
+			kept = strings.ToValidUTF8(kept[:room], "")
 		}
-		p.asking = &of
-		p.text.WriteString(string(of.Text))
+		p.text.WriteString(kept)
+		p.leftOut += len(of.Text) - len(kept)
 		return nil
 	case event.AgentStarted:
 		if of.Settings == nil {
 			of.Settings = &event.AgentSettings{MCPServers: []string{}}
 		}
 		of.Settings.Rules, of.Settings.Command = p.rules, p.command
-		return p.put(of)
+		p.starting = true
+		return p.begin(of)
 	case event.AgentExit:
 		of.Reason = "asleep" // the next prompt wakes it
 		p.exit = &of
@@ -315,10 +362,23 @@ func (p *pastLog) take(payload event.Payload) error {
 	case event.Title:
 		p.titled = true
 		return p.put(payload)
-	case event.Mode, event.Config, event.Commands, event.Note, event.Error:
+	case event.Mode, event.Config, event.Note:
+		if p.starting = begins; begins {
+			return p.begin(payload)
+		}
+		return p.put(payload)
+	case event.Commands, event.Error:
 		return p.put(payload)
 	}
 	return nil
+}
+
+// begin puts an event before the past.
+func (p *pastLog) begin(payload event.Payload) error {
+	e, err := p.eventOf(payload)
+	e.Turn = 0
+	p.head = append(p.head, e)
+	return err
 }
 
 // asked writes a prompt that is whole, which ends the turn before it.
@@ -330,8 +390,11 @@ func (p *pastLog) asked() error {
 		return err
 	}
 	prompt := *p.asking
+	if p.leftOut > 0 {
+		fmt.Fprintf(&p.text, "\n[%d more bytes of this prompt are left out]", p.leftOut)
+	}
 	prompt.Text = event.Text(p.text.String())
-	p.asking = nil
+	p.asking, p.leftOut = nil, 0
 	p.text.Reset()
 	p.prompts++
 	prompt.PromptID = fmt.Sprint(state.PastPrompt, p.prompts)
@@ -350,27 +413,37 @@ func (p *pastLog) endTurn() error {
 	return p.put(event.TurnEnd{PromptID: p.fold.PromptID, StopReason: event.StopEndTurn})
 }
 
-// put encodes an event as the next one of the log.
+// put writes an event of the past.
 func (p *pastLog) put(payload event.Payload) error {
+	e, err := p.eventOf(payload)
+	if err != nil {
+		return err
+	}
+	if p.written += int64(len(e.Data)) + pastLine; p.written > p.most {
+		return fmt.Errorf("%w: the past of this session takes more than %d bytes, half of the free disk: free some disk first", state.ErrTooLarge, p.most)
+	}
+	if err := p.lines.Encode(e); err != nil {
+		return fmt.Errorf("%w: keep the past while it is told: %w", state.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// eventOf encodes an event, without its seq.
+func (p *pastLog) eventOf(payload event.Payload) (event.Event, error) {
 	turn := p.fold.TurnOf(payload)
 	if _, is := payload.(event.UserPrompt); is {
 		turn = p.fold.Turn + 1
 	}
 	draft, err := event.NewDraft(payload, turn, p.now)
-	if err != nil {
-		return err
-	}
-	seq := p.fold.Seq + 1
-	p.events = append(p.events, event.Event{Seq: seq, Time: p.now, Type: draft.Type, Turn: turn, Data: draft.Data})
-	p.fold.Apply(seq, p.now, turn, payload)
-	return nil
+	p.fold.Apply(p.fold.Seq+1, p.now, turn, payload)
+	return event.Event{Time: p.now, Type: draft.Type, Turn: turn, Data: draft.Data}, err
 }
 
 // imported ends the past and returns the log.
 func (p *pastLog) imported(title string, by event.Actor) (journal.Imported, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := errors.Join(p.asked(), p.endTurn())
+	err := errors.Join(p.err, p.asked(), p.endTurn())
 	if title != "" && !p.titled {
 		err = errors.Join(err, p.put(event.Title{Title: title}))
 	}
@@ -380,17 +453,24 @@ func (p *pastLog) imported(title string, by event.Actor) (journal.Imported, erro
 	}
 	err = errors.Join(err, p.put(*p.exit), p.put(event.Note{
 		Method: NoteAdopted, Text: event.Text(words), Raw: json.RawMessage(fmt.Sprintf(`{"prompts":%d}`, p.prompts)), By: by.Name, ByID: by.ID,
-	}))
+	}), p.out.Flush())
 	if err != nil {
 		return journal.Imported{}, err
 	}
-	events := p.events[1:]
-	return journal.Imported{First: p.events[0], Own: true, Next: func() (event.Event, error) {
-		if len(events) == 0 {
-			return event.Event{}, io.EOF
+	if _, err := p.staged.Seek(0, io.SeekStart); err != nil {
+		return journal.Imported{}, err
+	}
+	head, past, seq := p.head, json.NewDecoder(bufio.NewReader(p.staged)), event.Seq(0)
+	next := func() (e event.Event, err error) {
+		seq++
+		if len(head) > 0 {
+			e, head = head[0], head[1:]
+		} else {
+			err = past.Decode(&e)
 		}
-		next := events[0]
-		events = events[1:]
-		return next, nil
-	}}, nil
+		e.Seq = seq
+		return e, err
+	}
+	first, err := next()
+	return journal.Imported{First: first, Own: true, Next: next}, err
 }

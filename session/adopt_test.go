@@ -158,3 +158,15 @@ func TestAPastThatIsCutOffLeavesNothing(t *testing.T) {
 	require.True(t, made)
 	require.Len(t, payloads[event.UserPrompt](t, b), 2)
 }
+
+func TestAPastTakesAtMostHalfOfTheFreeDisk(t *testing.T) {
+	h, demo, past := hadBefore(t)
+	c := h.copyOf(t, demo, func(o *session.Options, _ *store.Options) {
+		o.DefaultWorkspace = past.Folder
+		o.FreeDisk = func(string) (int64, error) { return 3000, nil }
+	})
+	_, _, err := c.manager.Adopt(ctxOf(t), session.AdoptRequest{Agent: "demo", AgentSessionID: past.AgentSessionID, Actor: person("ann")})
+	require.ErrorIs(t, err, state.ErrTooLarge)
+	require.ErrorContains(t, err, "1500 bytes, half of the free disk: free some disk first")
+	require.Empty(t, c.journal.List())
+}

@@ -63,7 +63,8 @@ type AgentSpec struct {
 	// or loads it if it can, or else creates a new one.
 	AgentSessionID string
 	// Adopt makes the agent load AgentSessionID or fail. The history that it repeats
-	// comes through the sink, each prompt in chunks of event.UserPrompt.
+	// comes through the sink before its AgentStarted, each prompt in chunks of
+	// event.UserPrompt.
 	Adopt bool
 	// ContextLost is true if the log has earlier turns. An agent that creates a new
 	// session does not know them and reports so in its AgentStarted.

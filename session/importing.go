@@ -19,20 +19,12 @@ import (
 // made reports whether the session was created. It is ErrConflict if another
 // session has the id.
 func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSession, made bool, err error) {
-	most, err := m.importBound()
+	// A zip is read from its end, so it is stored first.
+	file, most, err := m.stagingFile()
 	if err != nil {
 		return nil, false, err
 	}
-	// A zip is read from its end, so it is stored first. The file has no name, so a
-	// crash leaves none behind.
-	file, err := os.CreateTemp(m.spoolDir, ".import-*")
-	if err != nil {
-		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
-	}
 	defer file.Close()
-	if err := os.Remove(file.Name()); err != nil {
-		return nil, false, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
-	}
 	size, err := io.Copy(file, io.LimitReader(from, most+1))
 	if err != nil {
 		return nil, false, fmt.Errorf("read import: %w", err)
@@ -44,6 +36,23 @@ func (m *Manager) Import(ctx context.Context, from io.Reader) (b *BackgroundSess
 		return nil, false, fmt.Errorf("read import: %w", err)
 	}
 	return m.importFile(ctx, file, most)
+}
+
+// stagingFile makes a file for what is to become a session, and returns how many bytes
+// it may take. It has no name, so a crash leaves none behind.
+func (m *Manager) stagingFile() (file *os.File, most int64, err error) {
+	most, err = m.importBound()
+	if err != nil {
+		return nil, 0, err
+	}
+	file, err = os.CreateTemp(m.spoolDir, ".import-*")
+	if err == nil {
+		err = os.Remove(file.Name())
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: keep the import while it is read: %w", state.ErrUnavailable, err)
+	}
+	return file, most, nil
 }
 
 // importBound is how many bytes an import may take, as it comes and as it is stored:

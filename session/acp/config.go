@@ -48,8 +48,8 @@ type Config struct {
 	// else a new agent session begins.
 	Resume string
 	// Adopt loads Resume by session/load only, and records the history that the agent
-	// repeats meanwhile: each chunk of a prompt as an event.UserPrompt, whose PromptID is
-	// the agent's id of the message, if it has one.
+	// repeats meanwhile, as it comes and before event.AgentStarted: each chunk of a prompt
+	// as an event.UserPrompt, whose PromptID is the agent's id of the message, if it has one.
 	Adopt bool
 	// ContextLost means that the log has earlier turns. A new agent session then
 	// reports the loss in its event.AgentStarted.

@@ -47,6 +47,7 @@ func TestAnAgentsSessionsAreListedWithoutBeginningOne(t *testing.T) {
 
 func TestAnAdoptedSessionsHistoryIsRecordedOnce(t *testing.T) {
 	s := newSink()
+	s.past = true
 	cfg := config(t, "loads")
 	cfg.Resume, cfg.Adopt = fakeSession, true
 	cfg.Env["ACP_TEST_LINES"] = strings.Join([]string{
@@ -57,9 +58,9 @@ func TestAnAdoptedSessionsHistoryIsRecordedOnce(t *testing.T) {
 	a := start(t, cfg, s)
 	finish(t, a, s)
 	require.Equal(t, []event.Type{
-		event.TypeAgentStarted, event.TypeUserPrompt, event.TypeUserPrompt, event.TypeAgentMessage, event.TypeToolCall,
-		event.TypeUserPrompt, event.TypeUserPrompt, event.TypeAgentMessage, event.TypeAgentExit,
-	}, types(s.all()))
+		event.TypeUserPrompt, event.TypeUserPrompt, event.TypeAgentMessage, event.TypeToolCall,
+		event.TypeUserPrompt, event.TypeUserPrompt, event.TypeAgentMessage, event.TypeAgentStarted, event.TypeAgentExit,
+	}, types(s.all()), "it comes before the answer, and none of it is held until then")
 	require.Equal(t, event.ResumedByLoad, of[event.AgentStarted](s)[0].Resumed)
 	require.Equal(t, []event.UserPrompt{
 		{PromptID: "u1", Text: "fix "}, {PromptID: "u1", Text: "it"}, {Text: "[image]"}, {Text: "and this"},

@@ -60,7 +60,10 @@ func (s *stream) say(e *effect, p ...event.Payload) {
 // object. replaying means that session/load or session/resume has not been answered
 // yet.
 func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
-	s.bytes += len(m.Params)
+	past := s.cfg.Adopt && m.Method == methodUpdate // recorded as it comes
+	if !past {
+		s.bytes += len(m.Params)
+	}
 	if m.Method != methodUpdate || f == nil {
 		s.say(e, event.Note{Method: m.Method, Raw: m.Params}.Heard(event.FromAgent))
 		return
@@ -73,7 +76,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	if session == s.cfg.Resume && s.again(update, replaying) {
 		return
 	}
-	if !s.started {
+	if !s.started && !past {
 		s.waiting = append(s.waiting, held{update: m})
 		return
 	}
