@@ -117,8 +117,11 @@ func (a *activeFile) placeCopy(open File, size int64) (File, error) {
 // quarantine.
 func (a *activeFile) keepStanding(open File) error {
 	active := filepath.Join(a.dir, activeName)
-	if named, err := a.fs.Means(active, open); named || errors.Is(err, fs.ErrNotExist) {
+	switch named, err := a.fs.Means(active, open); {
+	case named, errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return err // it may be the open file
 	}
 	f, err := a.fs.OpenRW(active)
 	if err != nil {

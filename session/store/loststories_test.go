@@ -354,6 +354,7 @@ func (p *teller) putBack(l *store.Log) {
 		return
 	}
 	p.oracle.repair(p.disk)
+	p.oracle.renews = true // the file is copied: see ADR 33
 	delete(p.oracle.deletes, l.ID())
 }
 
