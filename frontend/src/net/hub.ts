@@ -15,6 +15,10 @@ import { Outbox, type OutboxStorage } from './outbox'
 import type { PageKey } from './page'
 import { Requests } from './requests'
 
+type Unasked<M> = M extends { request_id?: string; session_id: string } ? Omit<M, 'request_id'> : never
+/** A request about a session, before it has the id by which it is answered. */
+type Verb = Unasked<ClientMessage>
+
 /** Joins the connection and the state: frames in by dispatch, a person's requests out. */
 export class Hub implements Intents {
   readonly connection: Connection
@@ -152,50 +156,43 @@ export class Hub implements Intents {
   }
 
   cancel(session_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'cancel', request_id, session_id }))
+    this.verb({ type: 'cancel', session_id })
   }
 
   forceReset(session_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'force_reset', request_id, session_id }))
+    this.verb({ type: 'force_reset', session_id })
   }
 
   restartAgent(session_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'restart_agent', request_id, session_id }))
+    this.verb({ type: 'restart_agent', session_id })
   }
 
   authenticate(session_id: string, method_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'authenticate', request_id, session_id, method_id }))
+    this.verb({ type: 'authenticate', session_id, method_id })
   }
 
   queueEdit(session_id: string, prompt_id: string, text: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'queue_edit', request_id, session_id, prompt_id, text }))
+    this.verb({ type: 'queue_edit', session_id, prompt_id, text })
   }
 
   queueMove(session_id: string, prompt_id: string, position: number): void {
-    this.verb(session_id, (request_id) => ({
-      type: 'queue_move',
-      request_id,
-      session_id,
-      prompt_id,
-      position,
-    }))
+    this.verb({ type: 'queue_move', session_id, prompt_id, position })
   }
 
   queueRemove(session_id: string, prompt_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'queue_remove', request_id, session_id, prompt_id }))
+    this.verb({ type: 'queue_remove', session_id, prompt_id })
   }
 
   queueClear(session_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'queue_clear', request_id, session_id }))
+    this.verb({ type: 'queue_clear', session_id })
   }
 
   setMode(session_id: string, mode_id: string): void {
-    this.verb(session_id, (request_id) => ({ type: 'set_mode', request_id, session_id, mode_id }))
+    this.verb({ type: 'set_mode', session_id, mode_id })
   }
 
   setConfigOption(session_id: string, config_id: string, value: unknown): void {
-    const type = 'set_config_option'
-    this.verb(session_id, (request_id) => ({ type, request_id, session_id, config_id, value }))
+    this.verb({ type: 'set_config_option', session_id, config_id, value })
   }
 
   typing(sessionId: string): void {
@@ -325,9 +322,10 @@ export class Hub implements Intents {
 
   private readonly send = (message: ClientMessage): boolean => this.connection.send(message)
 
-  private verb(sessionId: string, make: (requestId: string) => ClientMessage): void {
+  private verb(verb: Verb): void {
+    const sessionId = verb.session_id
     const requestId = this.requests.add({ kind: 'verb', sessionId })
-    const frame = make(requestId)
+    const frame = { ...verb, request_id: requestId }
     const max = this.store.state.hub?.limits.max_frame ?? Infinity
     const bytes = frameBytes(frame)
     if (bytes > max) {

@@ -72,10 +72,13 @@ const rare =
   <T>(of: (parts: typeof import('./session/rare')) => T) =>
   async () => ({ default: of(await import('./session/rare')) })
 
+export const loadAgentFailed = rare((all) => all.AgentFailed)
+export const loadWatchers = rare((all) => all.Watchers)
 export const loadArchived = rare((all) => all.Archived)
 export const loadGone = rare((all) => all.Gone)
 export const loadReplaced = rare((all) => all.Replaced)
 export const loadShut = rare((all) => all.Shut)
+export const loadDraftNotes = rare((all) => all.DraftNotes)
 export const loadFiles = rare((all) => all.Files)
 export const loadQueue = rare((all) => all.Queue)
 export const loadInterrupted = rare((all) => all.Interrupted)

@@ -1,6 +1,8 @@
 // The parts of a session that most sessions do not show: loaded together with the first of them.
+export { default as AgentFailed } from './AgentFailed.svelte'
 export { default as Archived } from './Archived.svelte'
 export { default as CatchUp } from './CatchUp.svelte'
+export { default as DraftNotes } from './DraftNotes.svelte'
 export { default as Files } from './Files.svelte'
 export { default as Gone } from './Gone.svelte'
 export { default as Interrupted } from './Interrupted.svelte'
@@ -8,3 +10,4 @@ export { default as Queue } from './Queue.svelte'
 export { default as Replaced } from './Replaced.svelte'
 export { default as Restoring } from './Restoring.svelte'
 export { default as Shut } from './Shut.svelte'
+export { default as Watchers } from './Watchers.svelte'
