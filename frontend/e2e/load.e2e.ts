@@ -20,7 +20,11 @@ describe('a page that is opened', () => {
     long = await at.hub.newSession('Opened')
     await at.hub.turn(long, '/burst 300')
     changed = await at.hub.newSession('With a change')
-    await at.hub.turn(changed, '/diff')
+    await at.hub.prompt(changed, '/edit NOTES.md')
+    const { permission_id, options } = (await at.hub.event(changed, 'permission_request')).data
+    const { option_id } = options.find((o) => o.kind === 'allow_once')!
+    await at.hub.api('POST', `/api/sessions/${changed}/permissions/${permission_id}`, { option_id })
+    await at.hub.event(changed, 'turn_end')
   })
 
   /** Opens a blank page of a slow device, which records each layout shift. */
@@ -61,6 +65,7 @@ describe('a page that is opened', () => {
     const screen = await Screen.open(page, `${at.device.origin}/s/${id}`)
     await screen.reaches(id, at.hub.lastSeq(id))
     await page.locator('html[data-first-seq="1"]').waitFor()
+    if (id === changed) await page.locator('article .l.add').first().waitFor()
     await expectStill(page)
     expect(screen.errors).toEqual([])
     await page.close()
@@ -71,8 +76,8 @@ describe('a page that is opened', () => {
     ['the list on a desktop', desktop, () => '/', 'With a change'],
     ['the settings on a phone', phone, () => '/settings', 'Notifications'],
     ['the settings on a desktop', desktop, () => '/settings', 'Notifications'],
-    ['a review on a phone', phone, () => `/s/${changed}/review`, '/diff'],
-    ['a review on a desktop', desktop, () => `/s/${changed}/review`, '/diff'],
+    ['a review on a phone', phone, () => `/s/${changed}/review`, '/edit NOTES.md'],
+    ['a review on a desktop', desktop, () => `/s/${changed}/review`, '/edit NOTES.md'],
     ['a playback on a phone', phone, () => `/s/${changed}/play`, 'Live'],
   ]
   test.each(opened)('has no layout shift: %s', async (_, size, path, words) => {
