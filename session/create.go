@@ -42,12 +42,25 @@ type CreateRequest struct {
 	// request, as long as that exists. Without a key each request creates a
 	// session.
 	Key string
+	// Worktree, if not nil, is created first.
+	Worktree *NewWorktree
 
 	recorded bool          // by a program: the hub runs no agent for it
 	forkOf   *event.Forked // nil if it is no fork
-	// worktree is created first, from Workspace's repository. The session works in
-	// it.
-	worktree *worktree.Request
+	// within is the worktree of another session that Workspace is in; nil if it is in none.
+	within *event.Worktree
+}
+
+// NewWorktree asks for a git worktree of Workspace's repository, in which the session
+// works. Empty fields are chosen.
+type NewWorktree struct {
+	// Branch is the name of its new branch, Base the branch, tag or commit where that
+	// begins, Folder its absolute path.
+	Branch, Base, Folder string
+
+	fork     bool // see worktree.Request
+	at, from string
+	words    string
 }
 
 // creationKey separates the keys of different clients.
@@ -62,8 +75,11 @@ func (r CreateRequest) hash() string {
 	if f := r.forkOf; f != nil {
 		asked = append(asked, fmt.Sprintf("fork of %s %d", f.SessionID, f.Seq))
 	}
-	if r.worktree != nil {
-		asked = append(asked, "in worktree "+r.worktree.Folder)
+	if w := r.Worktree; w != nil {
+		asked = append(asked, "in worktree "+w.Folder)
+		if w.Branch+w.Base != "" {
+			asked = append(asked, "branch "+w.Branch, "from "+w.Base)
+		}
 	}
 	if r.Policy != nil {
 		asked = append(asked, fmt.Sprintf("with policy %s %d", r.Policy.Unattended, r.Policy.WaitLimitMS))
@@ -196,22 +212,23 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	if err != nil {
 		return nil, err
 	}
-	resolve := current.Resolve
-	if r.recorded {
-		resolve = current.Recorded
-	}
-	workspace, err := resolve(r.Workspace)
+	workspace, err := r.resolve(current)
 	if err != nil {
 		return nil, err
 	}
 	if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
 		return nil, err
 	}
-	undo := func() {}
-	if r.worktree != nil {
-		if workspace, undo, err = m.worktrees.Add(ctx, current, workspace, *r.worktree); err != nil {
+	undo, root, within := func() {}, settings.ProjectRoot(workspace), r.within
+	if within != nil {
+		root = settings.ProjectRoot(within.Of)
+	}
+	if r.Worktree != nil {
+		made, err := m.worktrees.Add(ctx, current, workspace, r.worktree())
+		if err != nil {
 			return nil, err
 		}
+		workspace, undo, within = made.Workspace, made.Undo, &made.Worktree
 	}
 	policy := r.Policy
 	if policy == nil && !r.recorded { // the hub decides nothing in a recording
@@ -229,7 +246,8 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		ForkedFrom:  r.forkOf,
 		Agent:       r.Agent,
 		Workspace:   workspace,
-		ProjectRoot: settings.ProjectRoot(workspace),
+		ProjectRoot: root,
+		Worktree:    within,
 		Git:         gitHead(workspace),
 		CreatedBy:   r.Actor.Name,
 		CreatedByID: r.Actor.ID,
@@ -251,6 +269,34 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	}
 	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
 	return b, nil
+}
+
+// resolve checks the workspace of a request.
+func (r CreateRequest) resolve(current *settings.Hub) (string, error) {
+	switch {
+	case r.recorded:
+		return current.Recorded(r.Workspace)
+	case r.within == nil:
+		return current.Resolve(r.Workspace)
+	}
+	// A worktree is allowed as long as the folder is that it is a copy of.
+	if _, err := current.Resolve(r.within.Of); err != nil {
+		return "", err
+	}
+	return current.Recorded(r.Workspace)
+}
+
+// worktree is the request for the session's worktree.
+func (r CreateRequest) worktree() worktree.Request {
+	w := r.Worktree
+	sum := sha256.Sum256([]byte(r.Actor.ID + "\x00" + r.Key))
+	if r.Key == "" {
+		rand.Read(sum[:])
+	}
+	return worktree.Request{
+		Branch: w.Branch, Base: w.Base, Folder: w.Folder, Fork: w.fork, At: w.at, From: w.from,
+		Words: cmp.Or(r.Name, r.Prompt, w.words), For: hex.EncodeToString(sum[:16]),
+	}
 }
 
 // begin returns the settings that the session begins with: those that were asked for,

@@ -31,6 +31,8 @@ type foldedLog struct {
 	logger    *slog.Logger
 	notable   *notables
 	workspace string
+	// project is the folder whose settings apply: the workspace, or what it is a copy of.
+	project   string
 	agentName string
 	imported  bool // the log is read-only
 
@@ -200,7 +202,7 @@ func (l *foldedLog) refusal() error {
 }
 
 func (l *foldedLog) queueSettings() settings.Queue {
-	return l.hub.settings().QueueFor(l.workspace)
+	return l.hub.settings().QueueFor(l.project)
 }
 
 func (l *foldedLog) resumeSettings() settings.Resume {

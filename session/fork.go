@@ -13,7 +13,6 @@ import (
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
-	"github.com/abidehub/abide/session/worktree"
 )
 
 // forkTail limits the end of the agent's last message in the summary for a fork, in
@@ -26,9 +25,9 @@ type ForkRequest struct {
 	Seq event.Seq
 	// Workspace and Agent default to those of the original.
 	Workspace, Agent string
-	// Worktree is the path of a new git worktree at the commit of the original's
-	// workspace. The session works there, and Workspace must be empty.
-	Worktree string
+	// Worktree asks for a new git worktree, which begins at the commit of the original's
+	// workspace at that event unless it names a base. Workspace must be empty.
+	Worktree *NewWorktree
 	Actor    event.Actor
 	// Key makes a repeated request harmless, as in CreateRequest.
 	Key string
@@ -59,11 +58,17 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if create.Workspace == "" {
 		create.Workspace = md.Workspace
 	}
-	if r.Worktree != "" {
+	within := worktreeOf(md)
+	if r.Worktree != nil {
 		if r.Workspace != "" {
 			return nil, fmt.Errorf("%w: name a workspace or a worktree, not both", state.ErrInvalid)
 		}
-		create.worktree = &worktree.Request{Folder: r.Worktree, Commit: read.commit}
+		if within != nil {
+			create.Workspace = within.Of // the worktree may be gone
+		}
+		create.Worktree = r.Worktree.atEvent(read.commit, within, md.Name)
+	} else if create.Workspace == md.Workspace {
+		create.within = within
 	}
 	made, err := m.createOnce(ctx, create)
 	if err != nil {
@@ -98,6 +103,24 @@ func forkOf(meta journal.Metadata) *event.Forked {
 		return nil
 	}
 	return meta.ForkedFrom
+}
+
+// worktreeOf returns the worktree of a session; nil if it has none of this hub.
+func worktreeOf(meta journal.Metadata) *event.Worktree {
+	if meta.Imported {
+		return nil
+	}
+	return meta.Worktree
+}
+
+// atEvent completes the request for the worktree of a fork: the commit of its event, and
+// the branch that the original, which may have a worktree itself, comes from.
+func (w NewWorktree) atEvent(commit string, original *event.Worktree, name string) *NewWorktree {
+	w.fork, w.at, w.words = true, commit, name
+	if original != nil {
+		w.from = original.Base
+	}
+	return &w
 }
 
 // readFork reads the parts of a log, up to an event, that a fork needs.

@@ -46,8 +46,10 @@ type Options struct {
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
 	WorkspaceQueues map[string]settings.Queue
-	Permissions     settings.Permissions
-	Limits          settings.Limits
+	// Worktrees say how a session's own copy of a repository is made.
+	Worktrees   settings.Worktrees
+	Permissions settings.Permissions
+	Limits      settings.Limits
 	// MayRule reports whether the recorded person may still make rules for a
 	// session, or for all sessions if the id is empty. It must not block. Nil
 	// always allows.
@@ -153,7 +155,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Permissions: o.Permissions, Limits: o.Limits,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Worktrees: o.Worktrees, Permissions: o.Permissions, Limits: o.Limits,
 	})
 	if err != nil {
 		cancel()
@@ -171,7 +173,7 @@ func (m *Manager) Configure(s settings.Hub) error {
 		return errors.New("configure sessions: no agent is configured")
 	}
 	s.Limits = s.Limits.WithDefaults()
-	s.ResolveQueues()
+	s.ResolveProjects()
 	m.settings.Store(&s)
 	m.pool.SetLimit(s.Limits.Agents)
 	for _, b := range m.opened() {

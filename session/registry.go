@@ -209,9 +209,13 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery.Recovery) error {
 	}
 	b.shown.notable.restart(f.Seq)
 	meta := b.log.Metadata()
+	project := meta.Workspace
+	if w := worktreeOf(meta); w != nil {
+		project = w.Of
+	}
 	e := newEngine(foldedLog{
 		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.Queue, hub: m.hub, watchers: b.watchers, logger: b.logger, notable: &b.shown.notable,
-		workspace: meta.Workspace, agentName: meta.Agent, imported: meta.Imported,
+		workspace: meta.Workspace, project: project, agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, b.front, stored)
 	e.health.blocked = b.log.Health().State == journal.HealthBlocked // the repair waits for space

@@ -30,6 +30,9 @@ func (m *Manager) Record(ctx context.Context, r CreateRequest) (Recording, error
 	if r.Agent == "" || len(r.Agent) > 100 || !state.Printable(r.Agent) {
 		return Recording{}, fmt.Errorf("%w: a recording names its agent, in at most 100 printable bytes", state.ErrInvalid)
 	}
+	if r.Worktree != nil {
+		return Recording{}, fmt.Errorf("%w: a recorded program works in its own folder, so there is no worktree to make", state.ErrInvalid)
+	}
 	r.recorded = true
 	b, err := m.createOnce(ctx, r)
 	if err != nil {

@@ -110,7 +110,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		InspectWorkspace: folders.inspect, Git: folders.git,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
-		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Permissions: settings.Permissions, Limits: settings.Limits,
+		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Worktrees: settings.Worktrees, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
 	if err != nil {
 		return h, err
@@ -190,15 +190,22 @@ func (h *hub) sweep(ctx context.Context) error {
 // settings is the sessions' part of a configuration.
 func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
-	queues := map[string]settings.Queue{}
+	queues, copies := map[string]settings.Queue{}, map[string][]string{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
 		}
+		if p.Worktree != nil {
+			copies[dir] = p.Worktree.Copy
+		}
+	}
+	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: copies}
+	if c.Worktrees == config.BesideRepository {
+		worktrees.Folder = ""
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Worktrees: worktrees,
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},

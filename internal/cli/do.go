@@ -120,6 +120,8 @@ type beginning struct {
 	agent, folder, name string
 	mode, model         string
 	files               []string
+	worktree            bool
+	branch, base        string
 }
 
 func (b *beginning) add(cmd *cobra.Command) {
@@ -128,6 +130,9 @@ func (b *beginning) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.name, "name", "", "display name of the session")
 	cmd.Flags().StringVar(&b.mode, "mode", "", "begin in mode `M` of the agent (default: as configured; `abide agents` lists those known)")
 	cmd.Flags().StringVar(&b.model, "model", "", "begin with model `M` of the agent")
+	cmd.Flags().BoolVar(&b.worktree, "worktree", false, "work in a git worktree of the folder's repository, on a new branch")
+	cmd.Flags().StringVar(&b.branch, "branch", "", "with --worktree, call the new branch `B` (default: abide/ and words of the prompt)")
+	cmd.Flags().StringVar(&b.base, "base", "", "with --worktree, begin at the branch, tag or commit `REF` (default: the folder's commit)")
 }
 
 func (b *beginning) addFiles(cmd *cobra.Command) {
@@ -150,7 +155,13 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if err != nil {
 		return wire.SessionInfo{}, err
 	}
+	if b.branch+b.base != "" && !b.worktree {
+		return wire.SessionInfo{}, Usagef("--branch and --base go with --worktree")
+	}
 	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model}
+	if b.worktree {
+		request.Worktree = &wire.NewWorktree{Branch: b.branch, Base: b.base}
+	}
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}

@@ -43,6 +43,9 @@ type Config struct {
 	Workspaces  []string
 	Permissions Permissions
 	Queue       Queue
+	// Worktrees is where the sessions' working copies of repositories are made: a
+	// directory, or BesideRepository.
+	Worktrees string
 	// Projects are the settings of directories, for sessions in or below them. Of
 	// each setting the nearest directory that has it counts. Nil when there are none.
 	Projects map[string]Project
@@ -59,6 +62,19 @@ type Config struct {
 type Project struct {
 	// Queue replaces the queue; nil leaves it.
 	Queue *Queue
+	// Worktree is for the working copies of repositories there; nil leaves it.
+	Worktree *Worktree
+}
+
+// BesideRepository is the value of Config.Worktrees that makes each working copy beside
+// its repository.
+const BesideRepository = "beside"
+
+// Worktree has the settings of working copies.
+type Worktree struct {
+	// Copy names files and folders that git ignores and a working copy gets all the same.
+	// They are relative to the project's directory.
+	Copy []string
 }
 
 // Channel is a way beside push to be told of sessions.

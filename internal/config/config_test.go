@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", LogFileMiB: 256, Open: true, DemoAgent: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -60,7 +60,7 @@ func TestTheExampleFileIsGoodAndSaysTheDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, c.Agents, "it shows how to configure agents")
 	require.NotEmpty(t, c.Workspaces)
-	c.Agents, c.Workspaces, c.Data, plain.Data = nil, nil, "", ""
+	c.Agents, c.Workspaces, c.Data, plain.Data, c.Worktrees, plain.Worktrees = nil, nil, "", "", "", ""
 	require.Equal(t, plain, c)
 }
 
@@ -85,11 +85,12 @@ agents:
       - {name: files, command: mcp-files, args: [-r], env: {A: b}}
       - {name: web, type: http, url: "http://127.0.0.1:1/", headers: {X: y}}
 workspaces: [~/src, relative, /abs]
+worktrees: copies
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
 projects:
-  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {}}
+  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
@@ -113,13 +114,13 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 				},
 			},
 		},
-		Workspaces:  []string{filepath.Join(home, "src"), filepath.Join(filepath.Dir(l.Path), "relative"), "/abs"},
+		Workspaces: []string{filepath.Join(home, "src"), filepath.Join(filepath.Dir(l.Path), "relative"), "/abs"}, Worktrees: filepath.Join(filepath.Dir(l.Path), "copies"),
 		Permissions: config.Permissions{Unattended: "deny", WaitLimit: time.Hour},
 		Queue:       config.Queue{Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"},
 		Projects: map[string]config.Project{
 			filepath.Join(home, "src"):                        {Queue: &config.Queue{Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"}},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
-			"/bare": {},
+			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},
@@ -169,7 +170,10 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"unknown field of a directory's queue", "queue:\n  workspaces:\n    ~/src:\n      size: 1\n", 4, "size"},
 		{"a directory twice", "queue:\n  workspaces:\n    /a/b: {delay: 1s}\n    /a/b/: {delay: 2s}\n", 4, "twice"},
 		{"a project's queue", "projects:\n  /a.b/it's here:\n    queue:\n      enabled: true\n      delay: soon\n", 5, "projects./a.b/it's here.queue.delay: \"soon\" is not a duration"},
-		{"unknown setting of a project", "projects:\n  ~/src:\n    queue: {max_size: 3}\n    worktree: always\n", 4, "unknown field \"worktree\""},
+		{"unknown setting of a project", "projects:\n  ~/src:\n    queue: {max_size: 3}\n    worktrees: always\n", 4, "unknown field \"worktrees\""},
+		{"a copy from outside", "projects:\n  ~/src:\n    worktree: {copy: [a, ../b]}\n", 3, "projects.~/src.worktree.copy: \"../b\" is no path below"},
+		{"a copy of a git directory", "projects:\n  ~/src:\n    worktree:\n      copy: [a/.git/config]\n", 4, "is no path below"},
+		{"no folder for worktrees", "\nworktrees: ''\n", 2, "worktrees: \"\" is neither a directory"},
 		{"unknown setting of a project's queue", "projects:\n  ~/src:\n    queue: {size: 3}\n", 3, "unknown field \"size\""},
 		{"a project twice", "projects:\n  /a/b: {}\n  /a/b/: {}\n", 3, "projects./a/b/: this directory is named twice"},
 		{"a project in both places", "projects:\n  /a/b: {}\nqueue:\n  workspaces:\n    /a/b: {delay: 1s}\n", 5, "queue.workspaces./a/b: this directory is named twice"},

@@ -35,6 +35,7 @@ type file struct {
 	Agents      map[string]fileAgent   `yaml:"agents"`
 	DemoAgent   *bool                  `yaml:"demo_agent"`
 	Workspaces  []string               `yaml:"workspaces"`
+	Worktrees   *string                `yaml:"worktrees"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
 	Projects    map[string]fileProject `yaml:"projects"`
@@ -72,7 +73,12 @@ type fileQueue struct {
 
 // fileProject has the settings of one directory.
 type fileProject struct {
-	Queue *fileProjectQueue `yaml:"queue"`
+	Queue    *fileProjectQueue `yaml:"queue"`
+	Worktree *fileWorktree     `yaml:"worktree"`
+}
+
+type fileWorktree struct {
+	Copy []string `yaml:"copy"`
 }
 
 type fileProjectQueue struct {
@@ -217,7 +223,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyPolicy, r.applyQueue, r.applyProjects, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyWorktrees, r.applyPolicy, r.applyQueue, r.applyProjects, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err
@@ -335,6 +341,21 @@ func (r reader) applyWorkspaces(c *Config, f file) error {
 		}
 		c.Workspaces = append(c.Workspaces, path)
 	}
+	return nil
+}
+
+func (r reader) applyWorktrees(c *Config, f file) error {
+	if f.Worktrees == nil {
+		return nil
+	}
+	if c.Worktrees = *f.Worktrees; c.Worktrees == BesideRepository {
+		return nil
+	}
+	path, err := r.loader.absolute(*f.Worktrees, r.base)
+	if err != nil || *f.Worktrees == "" {
+		return r.wrong("$.worktrees", "%q is neither a directory nor the word %s", *f.Worktrees, BesideRepository)
+	}
+	c.Worktrees = path
 	return nil
 }
 

@@ -86,12 +86,18 @@ func (l Loader) parse(data []byte) (Config, error) {
 	if err := l.applyFlags(&c); err != nil {
 		return Config{}, err
 	}
+	if c.Data != "" && c.Worktrees != "" {
+		return c, nil
+	}
+	base, err := l.userDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	if err != nil && c.Data == "" {
+		return Config{}, err
+	}
 	if c.Data == "" {
-		base, err := l.userDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
-		if err != nil {
-			return Config{}, err
-		}
 		c.Data = filepath.Join(base, "abide")
+	}
+	if c.Worktrees == "" && err == nil {
+		c.Worktrees = filepath.Join(base, "abide-worktrees")
 	}
 	return c, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -64,6 +65,14 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 			return wrong(err, field)
 		}
 		p.Queue = &q
+	}
+	if w := f.Worktree; w != nil {
+		for _, name := range w.Copy {
+			if !filepath.IsLocal(name) || filepath.Clean(name) == "." || slices.Contains(strings.Split(filepath.ToSlash(filepath.Clean(name)), "/"), ".git") {
+				return wrong(fmt.Errorf("%q is no path below the directory", name), "worktree", "copy")
+			}
+		}
+		p.Worktree = &Worktree{Copy: w.Copy}
 	}
 	if c.Projects == nil {
 		c.Projects = map[string]Project{}

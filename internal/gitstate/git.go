@@ -40,6 +40,7 @@ const (
 type Git struct {
 	program string
 	slots   *slots
+	stepped func(string) // nil but in tests: called between the steps of a change
 }
 
 // New finds git and checks its version, which takes five seconds at most. An empty
@@ -213,4 +214,11 @@ func (b *bounded) Write(p []byte) (int, error) {
 	b.over = true
 	b.full()
 	return len(p), nil
+}
+
+// step is between two steps of a change, where a kill must do no harm.
+func (g *Git) step(name string) {
+	if g.stepped != nil {
+		g.stepped(name)
+	}
 }

@@ -185,12 +185,14 @@ func calls(ctx context.Context, t *testing.T, g *gitstate.Git, work string) map[
 		require.Equal(t, "# Ours\n", string(content))
 	}
 	made := filepath.Join(t.TempDir(), "made")
-	if g.AddWorktree(ctx, r, made, commit) == nil { // it may refuse
+	m := gitstate.Mark{Request: "r", Branch: "abide/made", Commit: commit}
+	_, _, said["commit"] = g.Commit(ctx, r, "HEAD~0")
+	if g.AddWorktree(ctx, r, made, m) == nil { // it may refuse
 		if again, err := gitstate.Find(made); err == nil { // a second git directory
 			_, said["status of the worktree"] = g.Status(ctx, again, made, 10)
 			_, said["diff of the worktree"] = g.DiffStat(ctx, again, made, "HEAD", 10)
 		}
-		said["remove the worktree"] = g.RemoveWorktree(ctx, r, made)
+		said["remove the worktree"] = g.RemoveWorktree(ctx, r, *madeFor(t, r, "r"))
 	}
 	entries, err := g.Tree(ctx, r, commit)
 	if said["tree"] = err; err == nil {

@@ -167,7 +167,7 @@ func TestAttributesElsewhereAreNotToldByAWorktree(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, ".git/info")))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git/info"), 0o755))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, ".git/info/attributes")))
-	err := newGit(t).AddWorktree(t.Context(), find(t, dir), filepath.Join(t.TempDir(), "made"), plain(t, dir, "rev-parse", "HEAD"))
+	err := newGit(t).AddWorktree(t.Context(), find(t, dir), filepath.Join(t.TempDir(), "made"), gitstate.Mark{Commit: plain(t, dir, "rev-parse", "HEAD")})
 	require.ErrorIs(t, err, gitstate.ErrRefused)
 	require.NotContains(t, err.Error(), "secret")
 }

@@ -150,23 +150,34 @@ func (r *Repository) resolve(ref string) (string, error) {
 }
 
 // packed looks a ref up in packed-refs.
-func (r *Repository) packed(ref string) (string, error) {
+func (r *Repository) packed(ref string) (found string, err error) {
+	err = r.eachPacked(func(name, commit string) bool {
+		if name == ref {
+			found = commit
+		}
+		return found == ""
+	})
+	return found, err
+}
+
+// eachPacked calls use with the refs of packed-refs until it returns false.
+func (r *Repository) eachPacked(use func(name, commit string) bool) error {
 	f, err := openRegular(r.common, "packed-refs")
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read packed-refs: %w", err)
+		return fmt.Errorf("read packed-refs: %w", err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		commit, name, ok := strings.Cut(lines.Text(), " ")
-		if ok && name == ref && isCommit(commit) {
-			return commit, nil
+		if ok && isCommit(commit) && !use(name, commit) {
+			return nil
 		}
 	}
-	return "", lines.Err()
+	return lines.Err()
 }
 
 // isCommit reports whether s is an object's name: SHA-1 or SHA-256 in hex.
@@ -228,4 +239,14 @@ func openRegular(dir, name string) (*os.File, error) {
 	defer folder.Close()
 	f, _, err := folder.OpenRegular(name)
 	return f, err
+}
+
+// IsBare reports whether a folder looks like a repository without files to work in.
+func IsBare(folder string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	return true
 }

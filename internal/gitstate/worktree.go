@@ -3,6 +3,7 @@ package gitstate
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,31 +13,157 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// mostNamesakes bounds the worktrees of one folder's name.
-const mostNamesakes = 1000
+const (
+	// mostNamesakes bounds the worktrees of one folder's name.
+	mostNamesakes = 1000
+	// undoBound limits the time to undo what failed.
+	undoBound = 10 * time.Second
+)
 
-// AddWorktree makes a new folder that is a worktree of the repository, with a commit's
-// files and without a branch. git checks nothing out: the files are written as the
-// objects have them (see WriteFiles). ErrUnsuited says that the commit has submodules,
-// or files that need a filter (git-lfs, git-crypt) or another encoding.
-func (g *Git) AddWorktree(ctx context.Context, r *Repository, folder, commit string) error {
+// Mark is what abide notes about a worktree that it makes, in the file abide of the
+// worktree's own git directory. git does not read it.
+type Mark struct {
+	// Request identifies the request that the worktree is made for.
+	Request string `json:"request"`
+	// Branch is the branch made with it, Commit where that begins, and Base the branch that
+	// it comes from. Branch and Base may be empty.
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit"`
+	Base   string `json:"base,omitempty"`
+}
+
+// Locked is the text of the file locked of a worktree that abide is making or removing.
+// git prune leaves such a worktree alone.
+const (
+	lockedMaking   = "abide is making this worktree\n"
+	lockedRemoving = "abide is removing this worktree\n"
+)
+
+// AddWorktree makes a new folder that is a worktree of the repository, with the files of
+// the mark's commit, and with its branch if it names one, which is made. git checks
+// nothing out: the files are written as the objects have them (see WriteFiles).
+// ErrUnsuited says that the commit has submodules, or files that need a filter (git-lfs,
+// git-crypt) or another encoding; ErrBranchExists that there is such a branch, and
+// fs.ErrExist that there is such a folder. After an error nothing is left.
+//
+// After a kill Linked lists the worktree, as unfinished until its last step. The mark is
+// there before a branch or a folder is. So the same again, with the same request, branch
+// and folder, completes it.
+func (g *Git) AddWorktree(ctx context.Context, r *Repository, folder string, m Mark) error {
 	s, err := g.standIn(ctx, r)
 	if err != nil {
 		return fmt.Errorf("add a worktree: %w", err)
 	}
 	defer s.remove()
 	s.index = filepath.Join(s.dir, "index")
-	entries, err := g.suitedTree(ctx, s, commit)
+	entries, err := g.suitedTree(ctx, s, m.Commit)
 	if err != nil {
 		return fmt.Errorf("add a worktree: %w", err)
 	}
-	if err := os.Mkdir(folder, 0o777); err != nil {
+	if m.Branch != "" {
+		err = r.filed()
+	}
+	if err == nil {
+		err = g.makeWorktree(ctx, s, folder, m, entries)
+	}
+	if err != nil {
 		return fmt.Errorf("add a worktree: %w", err)
 	}
-	if err := g.fillWorktree(ctx, s, folder, commit, entries); err != nil {
-		return fmt.Errorf("add a worktree: %w", errors.Join(err, removeFolder(folder)))
+	return nil
+}
+
+// makeWorktree makes what AddWorktree says, in steps.
+func (g *Git) makeWorktree(ctx context.Context, s *standIn, folder string, m Mark, entries []Entry) error {
+	r := s.repository
+	parent, err := filepath.EvalSymlinks(filepath.Dir(folder))
+	if err != nil {
+		return err
+	}
+	folder = filepath.Join(parent, filepath.Base(folder))
+	common, err := os.OpenRoot(r.common)
+	if err != nil {
+		return err
+	}
+	defer common.Close()
+	before, err := r.MadeFor(m.Request)
+	if err != nil {
+		return err
+	}
+	if before != nil && !before.Unfinished {
+		return fmt.Errorf("%w: %s", fs.ErrExist, before.Folder)
+	}
+	made, branched := Linked{Folder: folder, Mark: &m}, false
+	if before != nil {
+		made.name, branched = before.name, before.Mark.Branch == m.Branch
+		if err := g.removeFolder(r, *before); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Lstat(folder); err == nil {
+		return fmt.Errorf("%w: %s", fs.ErrExist, folder)
+	}
+	if made.name == "" {
+		if made.name, err = newName(common, filepath.Base(folder)); err != nil {
+			return err
+		}
+	}
+	g.step("named")
+	if err = made.begin(common); err != nil {
+		return errors.Join(err, common.RemoveAll(made.name))
+	}
+	g.step("begun")
+	if m.Branch != "" {
+		if err = r.createBranch(ctx, m.Branch, m.Commit); errors.Is(err, ErrBranchExists) && branched && r.left(m.Branch, m.Commit) {
+			err = nil
+		}
+		if err != nil {
+			return errors.Join(err, common.RemoveAll(made.name))
+		}
+	}
+	g.step("branched")
+	if err = os.Mkdir(folder, 0o777); err == nil {
+		g.step("folder")
+		if err = g.fillWorktree(ctx, s, common, made, entries); err == nil {
+			return nil
+		}
+	} else {
+		made.Folder = "" // it is another's
+	}
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound)
+	defer cancel()
+	if m.Branch != "" {
+		err = errors.Join(err, r.DeleteBranch(undo, m.Branch, m.Commit))
+	}
+	return errors.Join(err, g.RemoveWorktree(undo, r, made))
+}
+
+// left reports whether a branch is as its making left it: at its commit, and checked out
+// nowhere.
+func (r *Repository) left(branch, commit string) bool {
+	at, err := r.Branch(branch)
+	if err != nil || at != commit {
+		return false
+	}
+	places, err := r.CheckedOut(branch)
+	return err == nil && len(places) == 0
+}
+
+// begin writes what git keeps of a linked worktree, as `git worktree add` does.
+func (l Linked) begin(common *os.Root) error {
+	mark, err := json.Marshal(l.Mark)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct{ name, text string }{
+		{"abide", string(mark) + "\n"}, {"locked", lockedMaking}, {"gitdir", filepath.Join(l.Folder, ".git") + "\n"},
+		{"commondir", "../..\n"}, {"HEAD", l.Mark.Commit + "\n"},
+	} {
+		if err := common.WriteFile(filepath.Join(l.name, f.name), []byte(f.text), 0o666); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -86,59 +213,41 @@ func needsNothing(out *bufio.Reader) error {
 	}
 }
 
-// fillWorktree writes the files of a new worktree, and registers it with the repository.
-func (g *Git) fillWorktree(ctx context.Context, s *standIn, folder, commit string, entries []Entry) error {
-	root, err := os.OpenRoot(folder)
+// fillWorktree writes the files of a new worktree, and ends its making.
+func (g *Git) fillWorktree(ctx context.Context, s *standIn, common *os.Root, l Linked, entries []Entry) error {
+	root, err := os.OpenRoot(l.Folder)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	if err := root.WriteFile(".git", []byte("gitdir: "+filepath.Join(s.repository.common, l.name)+"\n"), 0o666); err != nil {
+		return err
+	}
+	g.step("linked")
 	if err := g.writeFiles(ctx, s, root, entries); err != nil {
 		return err
 	}
+	g.step("written")
 	// git compares the files with the commit now, not the first time that a person asks.
 	made := *s
-	made.repository = &Repository{Worktree: folder, dir: s.repository.dir, common: s.repository.common}
-	refresh := made.command(folder, "update-index", "-q", "--refresh")
+	made.repository = &Repository{Worktree: l.Folder, dir: s.repository.dir, common: s.repository.common}
+	refresh := made.command(l.Folder, "update-index", "-q", "--refresh")
 	refresh.bound = treeBound
 	_, _ = g.output(ctx, refresh) // an index that was not refreshed is a good one
-	return s.register(root, folder, commit)
-}
-
-// register writes what git keeps of a linked worktree, as `git worktree add` does.
-func (s *standIn) register(root *os.Root, folder, commit string) error {
 	index, err := os.ReadFile(s.index)
 	if err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(folder)
-	if err != nil {
+	if err := common.WriteFile(filepath.Join(l.name, "index"), index, 0o666); err != nil {
 		return err
 	}
-	common, err := os.OpenRoot(s.repository.common)
-	if err != nil {
-		return err
-	}
-	defer common.Close()
-	name, err := newName(common, filepath.Base(real))
-	if err != nil {
-		return err
-	}
-	files := []struct{ name, text string }{
-		{"gitdir", filepath.Join(real, ".git") + "\n"}, {"commondir", "../..\n"}, {"HEAD", commit + "\n"}, {"index", string(index)},
-	}
-	for _, f := range files {
-		if err = common.WriteFile(filepath.Join(name, f.name), []byte(f.text), 0o666); err != nil {
-			break
+	if l.Mark.Branch != "" {
+		if err := common.WriteFile(filepath.Join(l.name, "HEAD"), []byte("ref: refs/heads/"+l.Mark.Branch+"\n"), 0o666); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = root.WriteFile(".git", []byte("gitdir: "+filepath.Join(s.repository.common, name)+"\n"), 0o666)
-	}
-	if err != nil {
-		return errors.Join(err, common.RemoveAll(name))
-	}
-	return nil
+	g.step("checked out")
+	return common.Remove(filepath.Join(l.name, "locked"))
 }
 
 // newName makes a folder below worktrees/ of a repository.
@@ -166,35 +275,4 @@ func newName(common *os.Root, base string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("there are %d worktrees called %q: %w", mostNamesakes, base, ErrTooLarge)
-}
-
-// RemoveWorktree removes a worktree that AddWorktree made, with all that is in it.
-func (g *Git) RemoveWorktree(_ context.Context, r *Repository, folder string) error {
-	made, err := open(folder)
-	if err != nil {
-		return fmt.Errorf("remove a worktree: %w", err)
-	}
-	if made.common != r.common || made.dir == r.common {
-		return fmt.Errorf("remove a worktree: %q is none of %q", folder, r.Worktree)
-	}
-	common, err := os.OpenRoot(r.common)
-	if err != nil {
-		return fmt.Errorf("remove a worktree: %w", err)
-	}
-	defer common.Close()
-	if err := errors.Join(removeFolder(folder), common.RemoveAll(filepath.Join("worktrees", filepath.Base(made.dir)))); err != nil {
-		return fmt.Errorf("remove a worktree: %w", err)
-	}
-	_ = common.Remove("worktrees") // as git does with the last one
-	return nil
-}
-
-// removeFolder removes a folder and what is in it. No link is followed.
-func removeFolder(folder string) error {
-	parent, err := os.OpenRoot(filepath.Dir(folder))
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	return parent.RemoveAll(filepath.Base(folder))
 }

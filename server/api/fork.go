@@ -14,7 +14,7 @@ func forkRows() section {
 		title: "Forks",
 		about: []string{
 			"The new session works in the same workspace with the same agent unless others are named. It has `forked_from{session_id, seq}`, this session's line gets `forks[]`, and its log stays.",
-			"`worktree` is a new folder: it becomes a git worktree, without a branch, at the commit that the workspace was last seen at by then. 409 if it exists already, and if the commit has submodules or files that need a filter or another encoding: the hub writes the files as the commit has them. Deleting the new session leaves the worktree: `git worktree remove` removes it.",
+			"`worktree` is that of a new session (see [Sessions](#sessions)), at the commit that the workspace was last seen at by then unless it names a `base`. A text in its place is its `folder`.",
 		},
 		rows: []route{
 			{
@@ -38,7 +38,7 @@ func forkRoute(s *API, c *call) error {
 		return err
 	}
 	made, err := s.manager.Fork(c.r.Context(), c.id(), session.ForkRequest{
-		Seq: in.Seq, Workspace: in.Workspace, Worktree: in.Worktree, Agent: in.Agent, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+		Seq: in.Seq, Workspace: in.Workspace, Worktree: worktreeOf(in.Worktree), Agent: in.Agent, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ const maxRecordBody = 32 << 20
 
 func (s *API) createRecording(c *call, in wire.NewSession) error {
 	made, err := s.manager.Record(c.r.Context(), session.CreateRequest{
-		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
+		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt, Worktree: worktreeOf(in.Worktree),
 		Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {

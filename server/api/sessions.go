@@ -31,6 +31,7 @@ func sessionRows() section {
 		about: []string{
 			"A name is at most 200 printable characters, at least one of them visible.",
 			"`Idempotency-Key`, at most 128 printable bytes, names the request for a new session and is the `prompt_id`. The same key from the same credential is answered 201 with the same session, as long as it exists. That finishes what a crash left undone and repeats no prompt. With another body it is 409.",
+			"`worktree` makes a git worktree of the workspace's repository, on a new branch: `abide/` and words of the name or prompt, numbered where that is taken. The session works in it; its line has `worktree{folder, branch?, base?, commit, of}`. 409 with a sentence, and nothing is made: a branch or folder that is there already, a repository without a commit, a bare one, refs in the reftable format, a commit with submodules or files that need a filter (git-lfs) or another encoding. 400: no repository, an unknown `base`. Deleting the session leaves the worktree: `git worktree remove` removes it.",
 			"`end` writes `session_end{reason, by, result?}`.",
 		},
 		rows: []route{
@@ -127,13 +128,20 @@ func createRoute(s *API, c *call, in wire.NewSession) error {
 	}
 	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
 		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
-		Mode: in.Mode, Model: in.Model, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+		Mode: in.Mode, Model: in.Model, Worktree: worktreeOf(in.Worktree), Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err
 	}
 	c.w.Header().Set("Location", "/api/sessions/"+made.ID())
 	return c.reply(http.StatusCreated, s.InfoFor(c.grant, made.Info()))
+}
+
+func worktreeOf(in *wire.NewWorktree) *session.NewWorktree {
+	if in == nil {
+		return nil
+	}
+	return &session.NewWorktree{Branch: in.Branch, Base: in.Base, Folder: in.Folder}
 }
 
 // promptID returns the id of the prompt in a request: the body's, else the

@@ -32,6 +32,31 @@ type NewSession struct {
 	// any name and the workspace may be any directory, there is no prompt, and the
 	// response is a Recording.
 	Recorder bool `json:"recorder,omitempty"`
+	// Worktree makes a git worktree of the workspace's repository, in which the session
+	// works.
+	Worktree *NewWorktree `json:"worktree,omitempty"`
+}
+
+// NewWorktree describes a git worktree to be made, on a new branch. Absent fields are
+// chosen.
+type NewWorktree struct {
+	// Branch is the new branch's name: abide/ and words of the prompt when absent.
+	Branch string `json:"branch,omitempty"`
+	// Base is the branch, tag or commit where it begins: the commit of the workspace when
+	// absent.
+	Base string `json:"base,omitempty"`
+	// Folder is the absolute path of the new folder, in an allowed one: below the
+	// configured folder for worktrees when absent.
+	Folder string `json:"folder,omitempty"`
+}
+
+// UnmarshalJSON reads an object, or a text, which is the folder.
+func (w *NewWorktree) UnmarshalJSON(data []byte) error {
+	type object NewWorktree
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &w.Folder)
+	}
+	return json.Unmarshal(data, (*object)(w))
 }
 
 // SessionPatch changes the fields that are present.
@@ -54,9 +79,10 @@ type EndSession struct {
 type NewFork struct {
 	Seq       event.Seq `json:"seq"`
 	Workspace string    `json:"workspace,omitempty"`
-	// Worktree is the path of a new folder, which becomes a git worktree to work in.
-	Worktree string `json:"worktree,omitempty"`
-	Agent    string `json:"agent,omitempty"`
+	// Worktree makes a git worktree to work in. It begins at the commit that the
+	// workspace was last seen at by then, unless it names a base. A text is its folder.
+	Worktree *NewWorktree `json:"worktree,omitempty"`
+	Agent    string       `json:"agent,omitempty"`
 }
 
 // Agents lists the agents and workspaces for a new session.

@@ -63,6 +63,22 @@ type SessionStart struct {
 	// Adopted is set in a session that the agent had before. The events up to the note
 	// abide/adopted are the past as the agent told it.
 	Adopted *Adopted `json:"adopted,omitempty"`
+	// Worktree is set if the workspace is in a git worktree that abide made.
+	Worktree *Worktree `json:"worktree,omitempty"`
+}
+
+// Worktree is a session's own copy of a repository: a git worktree.
+type Worktree struct {
+	// Folder is the worktree. The workspace is this folder, or one below it.
+	Folder string `json:"folder"`
+	// Branch was made with it; empty in a fork of an older hub.
+	Branch string `json:"branch,omitempty"`
+	// Base is the branch that it comes from; empty if it comes from a commit.
+	Base string `json:"base,omitempty"`
+	// Commit is where the branch begins.
+	Commit string `json:"commit"`
+	// Of is the folder that the workspace is a copy of.
+	Of string `json:"of"`
 }
 
 // Adopted names the session of the agent that a session continues.
@@ -518,6 +534,7 @@ type Made struct {
 	Policy      *Policy    `json:"policy,omitempty"`
 	ForkedFrom  *Forked    `json:"forked_from,omitempty"`
 	Adopted     *Adopted   `json:"adopted,omitempty"`
+	Worktree    *Worktree  `json:"worktree,omitempty"`
 }
 
 // Corrupt stands for an event that cannot be read; it is made while reading

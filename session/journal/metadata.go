@@ -44,6 +44,8 @@ type Metadata struct {
 	ForkedFrom *event.Forked `json:"forked_from,omitempty"`
 	// Adopted is session_start's: the agent's session that this one continues.
 	Adopted *event.Adopted `json:"adopted,omitempty"`
+	// Worktree is session_start's; it must not be changed.
+	Worktree *event.Worktree `json:"worktree,omitempty"`
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`

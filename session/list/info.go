@@ -28,6 +28,7 @@ func infoOf(m journal.Metadata) Info {
 		Imported:    m.Imported,
 		ForkedFrom:  m.ForkedFrom,
 		Adopted:     m.Adopted,
+		Worktree:    m.Worktree,
 		LastLine:    m.LastLine,
 
 		AgentSessionID: m.AgentSessionID,

@@ -198,22 +198,48 @@ type Hub struct {
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
 	WorkspaceQueues map[string]Queue
+	Worktrees       Worktrees
 	Permissions     Permissions
 	Limits          Limits
+}
+
+// Worktrees say how sessions get their own copies of repositories.
+type Worktrees struct {
+	// Folder holds them. If it is empty, each is made beside its repository.
+	Folder string
+	// Copies name files of a directory that git ignores and that a copy gets, relative to
+	// the directory. The nearest directory applies.
+	Copies map[string][]string
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links
 // resolved.
 func (s *Hub) QueueFor(workspace string) Queue {
-	for dir := workspace; len(s.WorkspaceQueues) > 0; dir = filepath.Dir(dir) {
-		if q, ok := s.WorkspaceQueues[dir]; ok {
-			return q
+	if q, dir := nearest(s.WorkspaceQueues, workspace); dir != "" {
+		return q
+	}
+	return s.Queue
+}
+
+// CopiesFor returns the directory whose files a copy of the workspace gets, and their
+// names.
+func (s *Hub) CopiesFor(workspace string) (dir string, names []string) {
+	names, dir = nearest(s.Worktrees.Copies, workspace)
+	return dir, names
+}
+
+// nearest returns the value of a directory or the nearest one above it that has one, and
+// that directory; empty if none has.
+func nearest[T any](of map[string]T, dir string) (value T, at string) {
+	for ; len(of) > 0; dir = filepath.Dir(dir) {
+		if value, ok := of[dir]; ok {
+			return value, dir
 		}
 		if dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	return s.Queue
+	return value, ""
 }
 
 // plainWord is text that every shell takes as it is.
@@ -234,17 +260,21 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 	return "cd " + workspace + " && " + strings.ReplaceAll(a.Continue, "{id}", agentSessionID)
 }
 
-// ResolveQueues resolves the links in the paths of WorkspaceQueues, as in those of
-// sessions. A missing directory keeps its path.
-func (s *Hub) ResolveQueues() {
-	resolved := make(map[string]Queue, len(s.WorkspaceQueues))
-	for dir, q := range s.WorkspaceQueues {
+// ResolveProjects resolves the links in the paths of WorkspaceQueues and of Copies, as in
+// those of sessions. A missing directory keeps its path.
+func (s *Hub) ResolveProjects() {
+	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
+}
+
+func resolved[T any](of map[string]T) map[string]T {
+	all := make(map[string]T, len(of))
+	for dir, value := range of {
 		if real, err := RealDir(dir); err == nil {
 			dir = real
 		}
-		resolved[filepath.Clean(dir)] = q
+		all[filepath.Clean(dir)] = value
 	}
-	s.WorkspaceQueues = resolved
+	return all
 }
 
 // Agent returns a configured agent. An agent that is no longer configured has the

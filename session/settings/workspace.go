@@ -40,11 +40,12 @@ func (s *Hub) Resolve(dir string) (string, error) {
 	if !s.allows(real) {
 		return "", s.outside(dir)
 	}
-	return real, s.notOwn(real)
+	return real, s.NotOwn(real)
 }
 
-// notOwn refuses the hub's own directories and those below, by any name.
-func (s *Hub) notOwn(real string) error {
+// NotOwn refuses the hub's own directories and those below, by any name. The path has its
+// links resolved.
+func (s *Hub) NotOwn(real string) error {
 	for dir := real; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		for _, path := range s.Own {
@@ -80,7 +81,7 @@ func (s *Hub) Recorded(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: workspace %q: %s", state.ErrInvalid, dir, Reason(err))
 	}
-	return real, s.notOwn(real)
+	return real, s.NotOwn(real)
 }
 
 // Holds reports whether sessions may run in a directory, with its links resolved now.

@@ -31,6 +31,8 @@ type Info struct {
 	Forks      []event.Forked `json:"forks,omitempty"`
 	// Adopted is set if the agent had the session before.
 	Adopted *event.Adopted `json:"adopted,omitempty"`
+	// Worktree is the session's own copy of a repository; nil if it has none.
+	Worktree *event.Worktree `json:"worktree,omitempty"`
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string `json:"last_line,omitempty"`

@@ -60,7 +60,7 @@ func writeMetadata(fsys FS, dir string, m journal.Metadata) error {
 func madeOf(m *journal.Metadata) event.Made {
 	made := event.Made{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy, CreatedByID: m.CreatedByID,
-		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy, ForkedFrom: m.ForkedFrom, Adopted: m.Adopted,
+		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy, ForkedFrom: m.ForkedFrom, Adopted: m.Adopted, Worktree: m.Worktree,
 	}
 	if at := m.CreatedAt; !at.IsZero() {
 		made.CreatedAt = &at
@@ -76,7 +76,7 @@ func takeMade(m *journal.Metadata, made event.Made) {
 	if made.ForkedFrom != nil {
 		m.ForkedFrom = made.ForkedFrom
 	}
-	m.Adopted = made.Adopted
+	m.Adopted, m.Worktree = made.Adopted, made.Worktree
 	if made.CreatedAt != nil {
 		m.CreatedAt = *made.CreatedAt
 	}

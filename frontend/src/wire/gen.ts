@@ -35,6 +35,14 @@ export interface Adopted {
   agent_session_id: string
 }
 
+export interface Worktree {
+  folder: string
+  branch?: string
+  base?: string
+  commit: string
+  of: string
+}
+
 export interface SessionStartData {
   format: number
   session_id: string
@@ -51,6 +59,7 @@ export interface SessionStartData {
   policy?: Policy
   forked_from?: Forked
   adopted?: Adopted
+  worktree?: Worktree
 }
 
 export interface Blob {
@@ -392,6 +401,7 @@ export interface SegmentStartData {
   policy?: Policy
   forked_from?: Forked
   adopted?: Adopted
+  worktree?: Worktree
 }
 
 export interface CorruptData {
@@ -776,6 +786,7 @@ export interface SessionInfo {
   forked_from?: Forked
   forks?: Forked[]
   adopted?: Adopted
+  worktree?: Worktree
   last_line?: string
   agent_session_id?: string
   read_seq?: Seq
@@ -905,6 +916,12 @@ export interface SessionPage {
   next_cursor?: string
 }
 
+export interface NewWorktree {
+  branch?: string
+  base?: string
+  folder?: string
+}
+
 export interface NewSession {
   agent?: string
   workspace?: string
@@ -913,6 +930,7 @@ export interface NewSession {
   mode?: string
   model?: string
   recorder?: boolean
+  worktree?: NewWorktree
 }
 
 export interface SessionPatch {
@@ -929,7 +947,7 @@ export interface EndSession {
 export interface NewFork {
   seq: Seq
   workspace?: string
-  worktree?: string
+  worktree?: NewWorktree
   agent?: string
 }
 

@@ -67,7 +67,7 @@ func (p Line) origin() (o Origin) {
 		if e.Seq == 1 {
 			o = Origin{Session: d.SessionID, First: 1, Made: event.Made{
 				Agent: d.Agent, Workspace: d.Workspace, ProjectRoot: d.ProjectRoot, CreatedBy: d.CreatedBy, CreatedByID: d.CreatedByID,
-				RequestKey: d.RequestKey, RequestHash: d.RequestHash, CreatedAt: &e.Time, Policy: d.Policy, ForkedFrom: d.ForkedFrom, Adopted: d.Adopted,
+				RequestKey: d.RequestKey, RequestHash: d.RequestHash, CreatedAt: &e.Time, Policy: d.Policy, ForkedFrom: d.ForkedFrom, Adopted: d.Adopted, Worktree: d.Worktree,
 			}}
 		}
 	case event.SegmentStart:
