@@ -68,7 +68,11 @@ type creationKey struct{ byID, key string }
 
 // hash identifies the content of a request: 128 bits of SHA-256, in hex.
 func (r CreateRequest) hash() string {
-	asked := []string{r.Agent, r.Workspace, r.Name, r.Prompt}
+	name := r.Name
+	if r.forkOf != nil {
+		name = "" // it follows from the original, whose name may change before a resend
+	}
+	asked := []string{r.Agent, r.Workspace, name, r.Prompt}
 	if r.recorded {
 		asked = append(asked, "recorded")
 	}

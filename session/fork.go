@@ -51,7 +51,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 		return nil, err
 	}
 	origin := &event.Forked{SessionID: id, Seq: r.Seq}
-	create := CreateRequest{Agent: r.Agent, Workspace: r.Workspace, Actor: r.Actor, Key: r.Key, forkOf: origin}
+	create := CreateRequest{Agent: r.Agent, Workspace: r.Workspace, Name: forkName(md.Name), Actor: r.Actor, Key: r.Key, forkOf: origin}
 	if create.Agent == "" {
 		create.Agent = md.Agent
 	}
@@ -83,6 +83,21 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	}
 	m.changes.Touch(id)
 	return made, nil
+}
+
+// forkName returns the name of a fork of a session with this name. It is empty if the
+// name is, or if it is an agent's that a person could not give.
+func forkName(of string) string {
+	const prefix = "Fork of "
+	if of != "" && !strings.HasPrefix(of, prefix) {
+		of = prefix + of
+	}
+	runes := []rune(of)
+	name, err := state.GivenName(string(runes[:min(len(runes), state.MaxName)]))
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // forksOf finds the forks among the sessions. An import says of itself that it is one,

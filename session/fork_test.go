@@ -45,6 +45,13 @@ func TestAForkBeginsWithAnAccountAndLeavesTheOriginalAlone(t *testing.T) {
 	}
 	require.Contains(t, account.Text(), "You are continuing a session")
 
+	require.Equal(t, "Fork of "+b.Info().Name, made.Info().Name)
+	name := "Renamed since"
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &name}))
+	again, err = h.manager.Fork(ctxOf(t), b.ID(), request)
+	require.NoError(t, err, "a resend, after the original was renamed")
+	require.Equal(t, made.ID(), again.ID())
+
 	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: at + 100})
 	require.ErrorIs(t, err, state.ErrInvalid)
 }

@@ -138,7 +138,7 @@ describe.each([
       await screen.page.getByRole('combobox').fill('export')
       await screen.page.keyboard.press('Enter')
     }
-    const dialog = screen.page.getByRole('dialog', { name: 'Export or fork' })
+    const dialog = screen.page.getByRole('dialog', { name: 'Export', exact: true })
     await dialog.getByRole('radio', { name: 'Raw events (JSONL)' }).check()
     expect(await barriers(screen.page)).toEqual([])
     await shot(screen, `export-${size.width}`)

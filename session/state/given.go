@@ -22,12 +22,15 @@ func Printable(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
+// MaxName bounds a session's name, in characters.
+const MaxName = 200
+
 // GivenName checks a session's name given by a person, and returns it without the
 // blanks around it. An empty name is valid.
 func GivenName(name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if utf8.RuneCountInString(name) > 200 || name != "" && !Printable(name) {
-		return "", fmt.Errorf("%w: a name has at most 200 printable characters", ErrInvalid)
+	if utf8.RuneCountInString(name) > MaxName || name != "" && !Printable(name) {
+		return "", fmt.Errorf("%w: a name has at most %d printable characters", ErrInvalid, MaxName)
 	}
 	if name != "" && strings.IndexFunc(name, seen) < 0 {
 		return "", fmt.Errorf("%w: nothing of this name can be seen; use at least one letter, digit or sign", ErrInvalid)

@@ -264,7 +264,7 @@ export function hubAPI(page: PageKey) {
 
     /** The requests of a review to the hub; loaded with the first review. */
     async review(): Promise<Reviews> {
-      return (await import('./later')).reviews(call)
+      return (await import('./later')).reviews(call, respond)
     },
 
     async overview(id: string): Promise<Overview> {

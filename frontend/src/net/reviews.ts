@@ -9,13 +9,19 @@ type Call = <T>(
   headers?: Record<string, string>,
 ) => Promise<T>
 
+/** The hub's answer as it is; rejects a refusal. */
+type Respond = (
+  path: string,
+  request: RequestInit & { headers?: Record<string, string> },
+) => Promise<Response>
+
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
 const query = (fields: Part & { format?: string; redact?: string }) =>
   new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)])).toString()
 
 /** The requests of a review to the hub over HTTP. */
-export function reviews(call: Call): Reviews {
+export function reviews(call: Call, respond: Respond): Reviews {
   const one = (id: string, comment: string) => `${session(id)}/comments/${encodeURIComponent(comment)}`
   return {
     comments: (id) => call<CommentList>('GET', `${session(id)}/comments`),
@@ -27,6 +33,15 @@ export function reviews(call: Call): Reviews {
     remove: (id, comment) => call('DELETE', one(id, comment)),
     fork: (id, fork: NewFork, key) =>
       call<SessionInfo>('POST', `${session(id)}/fork`, fork, undefined, { 'Idempotency-Key': key }),
+    // Without a time limit: an archive may be gigabytes.
+    bring: async (file) =>
+      (await (
+        await respond('/api/import', {
+          method: 'POST',
+          body: file,
+          headers: { 'Content-Type': 'application/octet-stream' },
+        })
+      ).json()) as SessionInfo,
     preview: (id, part) => call<ExportPreview>('GET', `${session(id)}/export?redact=preview&${query(part)}`),
     // The browser fetches it by itself, and writes it to the disk.
     async exportAddress(id, format, redact, part) {

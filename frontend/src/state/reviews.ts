@@ -27,6 +27,8 @@ export interface Reviews {
   remove(sessionId: string, commentId: string): Promise<void>
   /** Sent again with the same key it makes no second session. */
   fork(sessionId: string, fork: NewFork, key: string): Promise<SessionInfo>
+  /** Brings back an export: a zip, or the lines of its events. One that is there already is answered as it is. */
+  bring(file: Blob): Promise<SessionInfo>
   preview(sessionId: string, part: Part): Promise<ExportPreview>
   /** Where a browser downloads the export from, for some minutes. */
   exportAddress(sessionId: string, format: Format, redact: readonly Redaction[], part: Part): Promise<string>

@@ -58,6 +58,8 @@ export class Screens {
   readonly router = new Router()
   /** Where the menu of a session opens; null for its beginning. */
   menuAt: 'rename' | 'delete' | null = null
+  /** The event of the session on screen that a fork begins at; null for its last. */
+  forkAt: number | null = null
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
   /** The settings make a link for another device, or list agents to add, when they open. */
@@ -108,6 +110,12 @@ export class Screens {
   openMenu(at: 'rename' | 'delete'): void {
     this.menuAt = at
     this.overlay = 'menu'
+  }
+
+  /** Offers a new session that continues the one on screen from an event, or from its end. */
+  fork(seq: number | null = null): void {
+    this.forkAt = seq
+    this.overlay = 'fork'
   }
 
   session(id: string | null): SessionState | undefined {

@@ -29,7 +29,7 @@ function whole(query: string, name: string): number | null {
  * beside it.
  */
 export type Over =
-  'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'export' | 'schedule' | 'menu' | 'details'
+  'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'export' | 'fork' | 'schedule' | 'menu' | 'details'
 
 /** The state of a history entry beside its address. */
 interface Entry {

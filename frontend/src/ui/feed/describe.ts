@@ -1,6 +1,6 @@
 import { textOf } from '../../state/items'
 import { bytes, stretch } from '../../text/time'
-import type { AbideEvent } from '../../wire/gen'
+import type { AbideEvent, Forked } from '../../wire/gen'
 
 /** An event in words. */
 export interface Said {
@@ -8,6 +8,8 @@ export interface Said {
   text: string
   detail?: string
   raw?: unknown
+  /** The event of another session that it is about. */
+  from?: Forked
 }
 
 /** Says an event that has no card of its own. */
@@ -50,6 +52,15 @@ export function describe(event: AbideEvent): Said {
       const { text } = textOf(event.data.text)
       const own = !event.data.from && event.data.method.startsWith('abide/')
       const { method } = event.data
+      if (method === 'abide/forked') {
+        const from = event.data.raw as Forked
+        return {
+          tone: 'quiet',
+          text: t`Forked from event ${from.seq} of another session`,
+          detail: text,
+          from,
+        }
+      }
       const [part] = /^(fs|terminal)(?=\/)/.exec(method) ?? []
       const unknown = part
         ? t`The agent was told that “${method}” is off. Some agents then do it by themselves. “${part}: true” in the agent’s configuration turns it on.`

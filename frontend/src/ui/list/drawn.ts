@@ -22,3 +22,20 @@ export function drawn(list: HTMLElement, app: Screens): { destroy(): void } | un
     },
   }
 }
+
+/** Files that are dropped on the list are imported. */
+export function dropped(list: HTMLElement, app: Screens): void {
+  list.ondragover = (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return
+    event.preventDefault()
+    list.dataset['over'] = ''
+  }
+  list.ondragleave = () => void delete list.dataset['over']
+  list.ondrop = (event) => {
+    delete list.dataset['over']
+    const files = [...(event.dataTransfer?.files ?? [])]
+    if (files.length === 0) return
+    event.preventDefault()
+    void import('./acts').then(({ bring }) => bring(app, files))
+  }
+}

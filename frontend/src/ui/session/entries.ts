@@ -119,6 +119,9 @@ export function entriesOf(
       ...(viewer
         ? none
         : [{ name: t`Export…`, hint: t`a page, text or events`, act: () => (app.overlay = 'export') }]),
+      ...(app.state.hub?.scope === 'owner'
+        ? [{ name: t`Fork…`, hint: t`continue it in a new session`, act: () => app.fork() }]
+        : none),
     ],
   }
 }
