@@ -54,7 +54,7 @@ func (g grownCalls) settle(r, learner *redactor) error {
 		if err := decodeNumbers(whole, &content); err != nil {
 			return err
 		}
-		learner.value(content)
+		learner.words.Value(content)
 	}
 	clear(g)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,6 +27,34 @@ func textForms() []string {
 		"https://user:%s@host/x", "postgres://app:%s@db:5432/x", "https://host/x?token=%s", "https://host/x?a=1&access_token=%s&b=2",
 		"https://host/x?api_key=%s", "mysql --password=%s", "mysql --password %s", "deploy --api-key %s now", "x --token=%s", `"password": "%s"`,
 		`{'secret': '%s'}`, "export TOKEN='%s'", `set SECRET="%s"`, "the password is %s",
+		// A list, an array, a pair.
+		`["Authorization","%s"]`, `["Authorization", "Bearer %s"]`, `headers.set("Authorization", "Bearer %s")`, `os.Setenv("DB_PASS", "%s")`,
+		`passwords: ["%s"]`, `{"passwords":["a","%s"]}`, `{"credentials":{"data":"%s"}}`, `credentials: {data: %s}`, `credentials: {"data": "%s"}`,
+		`{"key":"DB_PASS","val":"%s"}`, `[{"name": "DB_PASS", "value": "%s"}]`, "- name: DB_PASS\n  value: %s", "- name: DB_PASS\n  value: \"%s\"",
+		`tool "--token" "%s"`, `["--token","%s"]`,
+		// Programs.
+		"curl -u ann:%s https://host/", "curl -s -u 'ann:%s' https://host/", "wget --user ann --password %s x", "mysql -uroot -p%s db", "mysqldump -p'%s' db",
+		"sshpass -p %s ssh host", "docker login -u ann -p %s host", "redis-cli -a %s ping", "unzip -P %s a.zip", "7z x -p%s a.7z", "tool -u ann:%s",
+		"curl \\\n  -u ann:%s", "net use /password:%s", "psql 'host=db password=%s'", "machine host login ann password %s",
+		"machine host\n  login ann\n  password %s", "requirepass %s", "CREATE USER ann WITH PASSWORD '%s'", "login -Password %s",
+		// Addresses.
+		"redis://:%s@host:6379/0", "amqp://ann:%s@host", "https://%s@host/x", "mysql://ann:%s/x@host/db", "ann:%s@tcp(127.0.0.1:3306)/db", "https://host/blob?sv=1&sig=%s&se=2",
+		"https://host/x#access_token=%s", "https://host/x?X-Amz-Signature=%s", "https://host/?password%%3D%s", "q=%%22password%%22%%3A%%22%s%%22",
+		// Escapes.
+		`{\"password\":\"%s\"}`, `{\\\"password\\\": \\\"%s\\\"}`, `"{\"a\":{\"token\":\"%s\"}}"`, "&quot;password&quot;:&quot;%s&quot;", `{"\u0070assword":"%s"}`,
+		// Markdown.
+		"**Password:** `%s`", "**Password**: %s", "Password: `%s`", "- Token: **%s**", "| password | %s |", "| user | password |\n|---|---|\n| ann | %s |",
+		" user | password\n------+----------\n ann  | %s", "__API key__: %s", "Secret access key: %s", "Password:\n```\n%s\n```",
+		// XML and programs' text.
+		"<password>%s</password>", `<password type="text">%s</password>`, `<ns:password>%s</ns:password>`, `<db password="%s"/>`, `<add key="password" value="%s"/>`,
+		`<key>password</key><string>%s</string>`, `<entry key="password">%s</entry>`, "<password><![CDATA[%s]]></password>", `<input name="password" value="%s">`,
+		`"password" => "%s"`, `:password => '%s'`, `password := "%s"`, `password: str = "%s"`, `const apiKey: string = "%s";`, `config["password"] = "%s"`,
+		`if password == "%s" {`, `os.getenv("DB_PASSWORD", "%s")`, `password = b"%s"`, `password="""%s"""`, "password -> %s",
+		// YAML.
+		"password: |\n  %s\n", "password: >-\n  %s\nuser: ann", "password:\n  %s", "db:\n  password: |-\n    %s\n  user: ann", "passwords:\n  - ann\n  - %s",
+		"credentials:\n  user: ann\n  data: %s", "password: # it\n  %s",
+		// Characters that are not seen.
+		"pass\u200bword: %s", "pa\u00adss\u2060word=%s", "\x1b[1mpassword\x1b[0m: \x1b[32m%s\x1b[0m", "api\u200b_key=%s", "+password: %s", "-  DB_PASS=%s",
 	}
 }
 
@@ -33,32 +62,66 @@ func textForms() []string {
 func valueForms() map[string]any {
 	object := func(name string) any { return map[string]any{name: hidden} }
 	inner, _ := json.Marshal(map[string]any{"deep": object("api_key")})
+	twice, _ := json.Marshal(string(inner))
 	return map[string]any{
 		"password": object("password"), "pass": object("pass"), "pwd": object("pwd"), "db_pass": object("db_pass"), "token": object("token"),
 		"authToken": object("auth_token"), "Authorization": object("Authorization"), "Cookie": object("Cookie"), "signing_key": object("signing_key"),
-		"deep":       map[string]any{"a": []any{map[string]any{"b": object("client_secret")}}},
-		"pair":       []any{map[string]any{"name": "DB_PASS", "value": hidden}},
-		"key pair":   map[string]any{"key": "api_key", "value": hidden},
-		"flag":       []any{"mysql", "--password", hidden, "-v"},
-		"short flag": []any{"tool", "--api-key", hidden},
-		"JSON text":  string(inner),
-		"list text":  `["--token","` + hidden + `"]`,
-		"argument":   "--password=" + hidden,
-		"header":     []any{"Authorization: token " + hidden},
+		"dbPassword1": object("dbPassword1"), "PROD_TOKEN_V2": object("PROD_TOKEN_V2"), "unseen": object("pass\u200bword"),
+		"deep":        map[string]any{"a": []any{map[string]any{"b": object("client_secret")}}},
+		"pair":        []any{map[string]any{"name": "DB_PASS", "value": hidden}},
+		"key pair":    map[string]any{"key": "api_key", "value": hidden},
+		"val pair":    map[string]any{"key": "DB_PASS", "val": hidden},
+		"Pair":        map[string]any{"Name": "DB_PASS", "Value": hidden},
+		"string pair": map[string]any{"name": "password", "stringValue": hidden},
+		"list pair":   map[string]any{"name": "Authorization", "values": []any{"Bearer " + hidden}},
+		"array":       []any{"Authorization", hidden},
+		"arrays":      []any{[]any{"Accept", "*/*"}, []any{"Authorization", "Bearer " + hidden}},
+		"in turn":     []any{"Host", "example.org", "X-Api-Key", hidden},
+		"header":      []any{"Authorization: token " + hidden},
+		"Bearer":      map[string]any{"headers": map[string]any{"Authorization": "Bearer " + hidden}},
+		"plural":      map[string]any{"passwords": []any{hidden}},
+		"object":      map[string]any{"credentials": map[string]any{"data": hidden}},
+		"objects":     map[string]any{"credentials": []any{map[string]any{"user": "ann", "is": []any{hidden}}}},
+		"flag":        []any{"mysql", "--password", hidden, "-v"},
+		"short flag":  []any{"tool", "--api-key", hidden},
+		"user":        []any{"curl", "-u", "ann:" + hidden, "https://host"},
+		"user alone":  []any{"-u", "ann:" + hidden},
+		"joined":      []any{"/usr/bin/mysql", "-uroot", "-p" + hidden},
+		"apart":       map[string]any{"command": "mysql", "args": []any{"-p" + hidden}},
+		"curl apart":  map[string]any{"command": "curl", "args": []any{"-u", "ann:" + hidden}},
+		"shell":       []any{"sh", "-c", "mysql -p" + hidden},
+		"redis":       []any{"redis-cli", "-a", hidden},
+		"JSON text":   string(inner),
+		"twice":       string(twice),
+		"list text":   `["--token","` + hidden + `"]`,
+		"argument":    "--password=" + hidden,
+		"basic":       map[string]any{"headers": []any{"Authorization: Basic " + encoded("ann:"+hidden)}},
+		"encoded":     map[string]any{"password": encoded(hidden)},
 		"environment": map[string]any{"env": []any{
 			"SIGNING_KEY=" + hidden,
 		}},
 	}
 }
 
-func TestSixtyFormsOfASecretAreRemovedInEveryFormat(t *testing.T) {
-	require.GreaterOrEqual(t, len(textForms())+len(valueForms()), 60)
-	gone := func(name string, s export.Session) {
+func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// traces are what must not be left of the hidden value.
+func traces() []string {
+	return []string{hidden, hidden[:7], hidden[5:], strings.TrimRight(encoded(hidden), "="), encoded("ann:" + hidden), encoded("a:" + hidden)[4:], encoded("bob:" + hidden)[8:]}
+}
+
+func TestEveryFormOfASecretIsRemovedInEveryFormat(t *testing.T) {
+	require.GreaterOrEqual(t, len(textForms())+len(valueForms()), 170)
+	removed := func(name string, s export.Session) {
 		t.Helper()
 		for _, format := range export.Formats() {
 			file := bytesOf(t, format, write(t, s, format, "secrets"))
-			for _, part := range []string{hidden, hidden[:7], hidden[5:], strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(hidden)), "=")} {
-				require.NotContains(t, file, part, "%s as %s", name, format)
+			for _, part := range traces() {
+				if strings.Contains(file, part) {
+					at := strings.Index(file, part)
+					t.Errorf("%q as %s: %s", name, format, file[max(0, at-80):min(len(file), at+40)])
+					return
+				}
 			}
 		}
 	}
@@ -66,30 +129,59 @@ func TestSixtyFormsOfASecretAreRemovedInEveryFormat(t *testing.T) {
 	tool := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "run"}}
 	say := func(text string) event.Payload { return event.AgentMessage{MessageID: "m", Text: event.Text(text)} }
 	for _, form := range textForms() {
-		text := "Use " + fmt.Sprintf(form, hidden) + " here."
+		text := "Use it:\n" + fmt.Sprintf(form, hidden) + " here."
+		if strings.ContainsAny(form, "\n") {
+			text = fmt.Sprintf(form, hidden) + "\n"
+		}
 		cut := strings.Index(text, hidden) + 6
-		gone(form, sessionOf(t, prompt, say(text)))
-		gone(form+", by chunk", sessionOf(t, prompt, say(text[:cut]), say(text[cut:])))
-		gone(form+", by another event", sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])))
-	}
-	for _, form := range textForms() {
-		text := "Use " + fmt.Sprintf(form, hidden) + " here."
-		cut := strings.Index(text, hidden) + 6
+		early := strings.Index(text, hidden) / 2
+		for !utf8.RuneStart(text[early]) {
+			early--
+		}
+		removed(form, sessionOf(t, prompt, say(text)))
+		removed(form+", by chunk", sessionOf(t, prompt, say(text[:cut]), say(text[cut:])))
+		removed(form+", by chunk in its name", sessionOf(t, prompt, say(text[:early]), say(text[early:])))
+		removed(form+", by another event", sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])))
+		removed(form+", in a prompt, elsewhere and in base64", sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, say("it "+hidden+" "+encoded("bob:"+hidden)+" x"+hidden+"y")))
+
 		begun := tool
 		begun.Content, _ = json.Marshal([]any{map[string]any{"type": "content", "content": map[string]string{"type": "text", "text": text[:cut]}}})
 		added := func(text string) event.Payload {
 			return event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: "c", ContentAdded: event.Text(text)}}
 		}
-		gone(form+", in an output that grows", sessionOf(t, prompt, begun, added(text[cut:cut+2]), say("so"), added(text[cut+2:])))
+		removed(form+", in an output that grows", sessionOf(t, prompt, begun, added(text[cut:cut+2]), say("so"), added(text[cut+2:])))
 	}
 	for name, value := range valueForms() {
 		raw, err := json.Marshal(value)
 		require.NoError(t, err)
 		call := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "run", RawInput: raw}}
-		encoded := base64.StdEncoding.EncodeToString([]byte(hidden))
-		gone(name, sessionOf(t, prompt, say("it was "+hidden+" or "+encoded), call, say(" then "+hidden)))
-		gone(name+", elsewhere by another event", sessionOf(t, prompt, say("it was "+hidden[:6]), call, say(hidden[6:])))
+		removed(name, sessionOf(t, prompt, say("it was "+hidden+" or "+encoded(hidden)+" or "+encoded("a:"+hidden)), call, say(" then "+hidden)))
+		removed(name+", elsewhere by another event", sessionOf(t, prompt, say("it was "+hidden[:6]), call, say(hidden[6:])))
+		removed(name+", as text", sessionOf(t, prompt, say("it said "+string(raw))))
+		removed(name+", as text by another event", sessionOf(t, prompt, say("it said "+string(raw)[:len(raw)/2]), tool, say(string(raw)[len(raw)/2:])))
 	}
+}
+
+// Each member of the files beside the events is judged as the events are.
+func TestSecretsAreRemovedFromTheFilesOfAnArchive(t *testing.T) {
+	name := "look at " + hidden
+	s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: "password: " + hidden}, event.Title{Title: name},
+		event.AgentMessage{MessageID: "m", Text: hidden})
+	s.Name = name
+	s.Files = []export.File{
+		{Name: "metadata.json", Data: []byte(`{"name":"` + name + `","last_line":"` + hidden + `","mode":"token ` + hidden + `","x":{"y":["cut ` + hidden[:7] + `…"]}}`)},
+		{Name: "queue.json", Data: []byte(`{"prompts":[{"text":"use -u ann:` + hidden + `"},{"text":"` + hidden + `"}]}`)},
+		{Name: "comments.jsonl", Data: []byte(`{"body":"not ` + hidden + `"}` + "\n" + `{"code":"` + encoded("ann:"+hidden) + `"}` + "\n")},
+	}
+	for _, format := range export.Formats() {
+		out := bytesOf(t, format, write(t, s, format, "secrets"))
+		for _, part := range traces() {
+			require.NotContains(t, out, part, format)
+		}
+	}
+	s = sessionOf(t, event.UserPrompt{PromptID: "p", Text: "password: hunter22"}, event.AgentMessage{MessageID: "m", Text: "`hunter22`"})
+	s.Files = []export.File{{Name: "metadata.json", Data: []byte(`{"last_line":"hunter22"}`)}}
+	require.NotContains(t, bytesOf(t, export.Zip, write(t, s, export.Zip, "secrets")), "hunter22")
 }
 
 func TestTextThatIsNotASecretStays(t *testing.T) {
