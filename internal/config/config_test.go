@@ -50,6 +50,27 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	}
 }
 
+// A file as an editor of another system writes it means the same, also in its texts of
+// several lines, and an error names the same line.
+func TestAFileOfAnotherSystemIsReadAsAnyOther(t *testing.T) {
+	const plain = "agents:\n  a:\n    command:\n      - sh\n      - -c\n      - |\n        one\n        two\n    env:\n      API_KEY: \"k\"\nopen: false\n"
+	want, err := loader(t, plain).Load()
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\n", want.Agents[0].Command[2])
+	dos := "\ufeff" + strings.ReplaceAll(plain, "\n", "\r\n")
+	got, err := loader(t, dos).Load()
+	require.NoError(t, err)
+	want.Data, got.Data = "", ""
+	require.Equal(t, want, got)
+	require.Equal(t, []string{"agents.a.env.API_KEY"}, config.LiteralSecrets([]byte(dos)))
+	_, err = loader(t, dos+"opne: true\r\n").Load()
+	var wrong *config.Error
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, 12, wrong.Line)
+	_, err = loader(t, "\ufeff").Load()
+	require.NoError(t, err, "a mark alone is an empty file")
+}
+
 func TestTheExampleFileIsGoodAndSaysTheDefaults(t *testing.T) {
 	example, err := os.ReadFile("../../config.example.yaml")
 	require.NoError(t, err)

@@ -156,6 +156,10 @@ func plainCause(err error) error {
 
 // insert returns text with the entry in it, or errForm.
 func insert(text []byte, e Entry) ([]byte, error) {
+	if rest, marked := bytes.CutPrefix(text, []byte(byteOrderMark)); marked {
+		after, err := insert(rest, e)
+		return append([]byte(byteOrderMark), after...), err
+	}
 	// The parser's positions are right for lines that end with LF.
 	if n := bytes.Count(text, []byte("\r\n")); n > 0 && n == bytes.Count(text, []byte("\n")) {
 		after, err := insert(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), e)

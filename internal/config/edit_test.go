@@ -46,6 +46,8 @@ func TestAFolderIsWrittenWithEveryOtherByteKept(t *testing.T) {
 		"last, no line end": {"workspaces:\n  - ~/src", "workspaces:\n  - ~/src\n  - ~/site"},
 		"nothing yet":       {"workspaces: # soon\nopen: false\n", "workspaces: # soon\n  - ~/site\nopen: false\n"},
 		"line ends of DOS":  {"# ä\r\nworkspaces:\r\n  - ~/src\r\nopen: false\r\n", "# ä\r\nworkspaces:\r\n  - ~/src\r\n  - ~/site\r\nopen: false\r\n"},
+		"DOS, its mark":     {"\ufeffworkspaces: [~/src]\r\nopen: false\r\n", "\ufeffworkspaces: [~/src, ~/site]\r\nopen: false\r\n"},
+		"a mark":            {"\ufeff# ä\nopen: false\n", "\ufeff# ä\nopen: false\n\nworkspaces:\n  - ~/site\n"},
 		"DOS, flow":         {"# ä\r\nopen: false # ö\r\nworkspaces: [~/src]\r\n", "# ä\r\nopen: false # ö\r\nworkspaces: [~/src, ~/site]\r\n"},
 		"letters of more than a byte": {"channels: {}\nagents: # für später\n  a: {command: [ä]}\nworkspaces: [\"~/größe\", ~/src]\n",
 			"channels: {}\nagents: # für später\n  a: {command: [ä]}\nworkspaces: [\"~/größe\", ~/src, ~/site]\n"},
@@ -216,6 +218,7 @@ func TestAnAgentIsWrittenWithEveryOtherByteKept(t *testing.T) {
 		"no file":       {"", "agents:\n  gemini: {command: [gemini, --acp]}\n"},
 		"comments":      {"# mine\nopen: false # quiet\n", "# mine\nopen: false # quiet\n\nagents:\n  gemini: {command: [gemini, --acp]}\n"},
 		"another agent": {"agents: # all\n  # the first\n  a:\n    command: [a] # mine\n\n# the rest\nopen: false\n", "agents: # all\n  # the first\n  a:\n    command: [a] # mine\n  gemini: {command: [gemini, --acp]}\n\n# the rest\nopen: false\n"},
+		"a mark":        {"\ufeffagents:\n  a: {command: [a]}\n", "\ufeffagents:\n  a: {command: [a]}\n  gemini: {command: [gemini, --acp]}\n"},
 		"line ends":     {"agents:\r\n  a: {command: [a]}\r\n", "agents:\r\n  a: {command: [a]}\r\n  gemini: {command: [gemini, --acp]}\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -107,8 +108,16 @@ var (
 	publicName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
 )
 
+// asHere removes what editors of other systems write: a mark of the byte order at the
+// beginning, and CR before each LF.
+func asHere(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.TrimPrefix(text, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
+}
+
+const byteOrderMark = "\ufeff"
+
 func (l Loader) applyFile(c *Config, data []byte) error {
-	parsed, err := parser.ParseBytes(data, 0)
+	parsed, err := parser.ParseBytes(asHere(data), 0)
 	if err != nil {
 		return l.yamlError(err)
 	}

@@ -14,7 +14,7 @@ import (
 // such as agents.claude.env.API_KEY, and never the values.
 func LiteralSecrets(text []byte) []string {
 	var root any
-	if yaml.Unmarshal(text, &root) != nil {
+	if yaml.Unmarshal(asHere(text), &root) != nil {
 		return nil
 	}
 	var found []string

@@ -1,6 +1,7 @@
 package known
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ func ReadRegistry(data []byte) ([]Agent, error) {
 	if len(data) > MaxRegistry {
 		return nil, fmt.Errorf("the registry has more than %d MiB", MaxRegistry>>20)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a file of another system
 	var r registry
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("the registry is not JSON of the expected form: %w", err)

@@ -13,7 +13,7 @@ import (
 func TestTheAgentsOfARegistryAreRead(t *testing.T) {
 	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	here := runtime.GOOS + "-" + arch
-	list, err := known.ReadRegistry([]byte(`{"version":"1.0.0","extensions":[],"agents":[
+	list, err := known.ReadRegistry([]byte("\ufeff" + `{"version":"1.0.0","extensions":[],"agents":[
 		{"id":"node-agent","name":"Node Agent","version":"1.2.3","license":"MIT","distribution":{
 			"npx":{"package":"@scope/node-agent@1.2.3","args":["--acp"],"env":{"NO_UPDATE":"1"}},
 			"binary":{"` + here + `":{"archive":"https://example.com/a.tar.gz","cmd":"./node-agent"}}}},

@@ -80,6 +80,10 @@ func (l *lineReader) batch() ([][]byte, error) {
 	return l.lines, err
 }
 
+// withoutMark removes the mark of the byte order, with which programs of some systems
+// begin their output.
+func withoutMark(line []byte) []byte { return bytes.TrimPrefix(line, []byte("\ufeff")) }
+
 func withoutEnd(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }

@@ -237,6 +237,7 @@ func (o *Onlooker) End() []event.Payload {
 
 // apart parses a line; ok is false for a line that is no message.
 func (o *Onlooker) apart(line []byte) (m message, params *fields, ok bool) {
+	line = withoutMark(line)
 	if text := bytes.TrimSpace(line); len(text) == 0 || text[0] != '{' {
 		return m, nil, false
 	}

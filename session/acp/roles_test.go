@@ -2,9 +2,11 @@ package acp_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -49,6 +51,7 @@ func roles() map[string]func(*fake) int {
 		"fails":      playFails,
 		"comes_back": playComesBack,
 		"tty":        playTTY,
+		"dos":        playDOS,
 		"refuses":    playRefuses,
 	}
 }
@@ -73,6 +76,27 @@ func playFails(f *fake) int {
 	f.line(`{"jsonrpc":"2.0","id":%s,"error":%s}`, p.ID, os.Getenv("ACP_TEST_ERROR"))
 	f.next()
 	return 0
+}
+
+// playDOS writes as programs of another system do: a mark of the byte order first, and
+// CR LF at the end of each line.
+func playDOS(f *fake) int {
+	fmt.Fprint(f.out, "\ufeff")
+	f.said = crlf{f.out}
+	f.hello()
+	p := f.prompt()
+	f.chunk("first\r\nsecond")
+	f.done(p)
+	f.next()
+	return 0
+}
+
+type crlf struct{ to io.Writer }
+
+// Write implements io.Writer for whole lines.
+func (c crlf) Write(p []byte) (int, error) {
+	_, err := c.to.Write(append(bytes.TrimSuffix(p, []byte("\n")), "\r\n"...))
+	return len(p), err
 }
 
 // playTTY says whether it leads a session, and what opening the terminal gives.

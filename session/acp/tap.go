@@ -146,6 +146,7 @@ func (t *tap) run(record func(...event.Payload) error) error {
 
 // line handles one line.
 func (t *tap) line(line []byte, e *effect) {
+	line = withoutMark(line)
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
