@@ -413,7 +413,9 @@ func (a *agentSlot) crashed(words string, needed bool) {
 
 func exitWords(exit event.AgentExit) string {
 	words := "the agent ended"
-	switch {
+	switch cause := exit.Cause(); {
+	case cause != exit.Reason:
+		return words + ": " + cause
 	case exit.Signal != "":
 		words += " by signal " + exit.Signal
 	case exit.Code != nil:

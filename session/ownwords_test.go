@@ -79,6 +79,22 @@ func TestAStartThatFailsHasTheLastLinesOfStderr(t *testing.T) {
 	require.Contains(t, s.Agent.Message, words)
 }
 
+// TestAnExitInATurnSaysWhatIsWrong shows the cause, where there is one beside the exit code.
+func TestAnExitInATurnSaysWhatIsWrong(t *testing.T) {
+	for reason, words := range map[string]string{
+		"stdout_closed": "the agent ended: it closed its standard output",
+		"folder_gone":   "the agent ended: its folder does not exist",
+		"exited":        "the agent ended by signal SIGTERM",
+	} {
+		h := newHub(t)
+		b, a := h.busy()
+		a.die(event.AgentExit{Reason: reason, Signal: "SIGTERM"})
+		s := await(t, b, "interrupted", func(s session.State) bool { return s.Interruption != nil })
+		require.Equal(t, words, payloads[event.TurnEnd](t, b)[0].Error.Message)
+		require.Contains(t, s.Agent.Message, words)
+	}
+}
+
 func TestAStartThatTakesLongSaysWhatTheAgentWrites(t *testing.T) {
 	h := newHub(t)
 	h.agents.hold = make(chan struct{})

@@ -324,7 +324,7 @@ func (f *Feed) remark(payload event.Payload) error {
 		}
 	case event.AgentExit:
 		if f.level == Full {
-			return f.line(f.style.Dim("— the agent ended: " + Line(p.Reason)))
+			return f.line(f.style.Dim("— the agent ended: " + Line(p.Cause())))
 		}
 	}
 	return nil

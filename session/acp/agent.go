@@ -98,14 +98,26 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	beginning := a.tasks.enter() // so that the reason is recorded before the exit
 	err = a.tellingStderr(func() error { return a.begin(ctx) })
-	if err != nil {
-		_ = a.rec.put(startFailure(err)) // a failed sink ends the agent too
-		a.shutdown("start_failed", true)
-		<-a.done
-		return nil, err // the caller's error names the agent
+	if err == nil {
+		if beginning {
+			a.tasks.leave()
+		}
+		return a, nil
 	}
-	return a, nil
+	if errors.Is(err, ErrGone) {
+		<-a.proc.exited // it is being stopped, unless it has ended by itself
+		err = a.endedEarly()
+	}
+	err = a.cfg.orFolder(err)
+	if beginning {
+		_ = a.rec.put(startFailure(err)) // a failed sink ends the agent too
+		a.tasks.leave()
+	}
+	a.shutdown("start_failed", true)
+	<-a.done
+	return nil, err // the caller's error names the agent
 }
 
 // stderrTold is how often the stderr of a starting agent is looked at.
@@ -146,7 +158,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	}
 	cmd, err := command(cfg.Command, cfg.environment(os.Environ()))
 	if err != nil {
-		return nil, notRunnable(cfg.Command[0], cfg.Workspace, err)
+		return nil, cfg.orFolder(notRunnable(cfg.Command[0], "", err))
 	}
 	cmd.Dir = cfg.Workspace
 	files, err := attach(cmd)
@@ -156,7 +168,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	proc, err := startProcess(cmd, cfg.Bounds.Terminated)
 	if err != nil {
 		files.close()
-		return nil, notRunnable(cfg.Command[0], cfg.Workspace, err)
+		return nil, cfg.orFolder(notRunnable(cfg.Command[0], cmd.Path, err))
 	}
 	files.closeChild()
 
@@ -184,9 +196,12 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 // run starts the goroutines; supervise waits for them.
 func (a *Agent) run() {
 	a.tasks.start(func() {
-		if err := a.in.run(); err != nil {
+		switch err := a.in.run(); {
+		case errors.Is(err, os.ErrDeadlineExceeded):
 			a.cfg.Logger.Warn("agent stopped reading", "err", err)
-			a.shutdown("stdin_stuck", true)
+			a.shutdown(stdinStuck, true)
+		case err != nil:
+			a.shutdown(stdinClosed, false) // unless it has exited
 		}
 	})
 	a.tasks.start(func() {
@@ -203,8 +218,7 @@ func (a *Agent) read() {
 	err := a.tap.run(a.rec.put)
 	switch {
 	case errors.Is(err, io.EOF):
-		// Most have exited. An agent that only closed its stdout is of no use.
-		a.shutdown("exited", false)
+		a.shutdown(stdoutClosed, false) // unless it has exited
 	case errors.Is(err, errLineTooLong), errors.Is(err, errHeldTooMuch):
 		a.cfg.Logger.Warn("agent broke the protocol", "err", err)
 		_ = a.rec.put(a.brokeProtocol(err)) // a failed sink ends the agent too
@@ -258,6 +272,9 @@ func (a *Agent) supervise() {
 
 	code, signal := a.proc.exit()
 	exit := event.AgentExit{Code: code, Signal: signal, Reason: a.stop.reason(signal), StderrTail: a.stderr.tail()}
+	if a.stop.unasked() && a.cfg.folderGone() {
+		exit.Reason = folderGone
+	}
 	if err := a.rec.finish(exit); err != nil {
 		a.cfg.Logger.Error("agent's exit cannot be recorded", "err", err)
 	}

@@ -57,24 +57,6 @@ type Checked struct {
 	Stderr string
 }
 
-// endedEarly is ErrGone, with how the agent ended.
-type endedEarly string
-
-// Error implements error.
-func (e endedEarly) Error() string { return "it ended before it answered (" + string(e) + ")" }
-
-// Is implements the interface of package errors.
-func (e endedEarly) Is(target error) bool { return target == ErrGone }
-
-// howEnded returns the exit code or the signal of an agent that has ended.
-func (a *Agent) howEnded() string {
-	code, signal := a.proc.exit()
-	if code != nil {
-		return fmt.Sprintf("exit code %d", *code)
-	}
-	return signal
-}
-
 // mostAnswer bounds the answer to a check's prompt, in bytes.
 const mostAnswer = 8 << 10
 
@@ -107,7 +89,7 @@ func Check(ctx context.Context, cfg Config, prompt string) Checked {
 	var login *AuthError
 	c.Err, c.NeedsLogin = err, errors.As(err, &login)
 	if a != nil && errors.Is(err, ErrGone) {
-		c.Err = endedEarly(a.howEnded())
+		c.Err = a.cfg.orFolder(a.endedEarly())
 	}
 	c.Mode, c.Answer = seen.mode, strings.TrimSpace(strings.ToValidUTF8(seen.text, ""))
 	if a != nil {

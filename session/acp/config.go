@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -258,4 +260,22 @@ func (s MCPServer) mcpServer() json.RawMessage {
 		Args    []string `json:"args"`
 		Env     []pair   `json:"env"`
 	}{s.Name, s.Command, append([]string{}, s.Args...), pairs(s.Env)})
+}
+
+// folderGone reports whether the agent's folder does not exist.
+func (c Config) folderGone() bool {
+	if c.Workspace == "" {
+		return false // an onlooker's
+	}
+	_, err := os.Stat(c.Workspace)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// orFolder returns err, or the error that the agent's folder does not exist: then it is
+// the cause.
+func (c Config) orFolder(err error) error {
+	if c.folderGone() {
+		return fmt.Errorf("its folder %s does not exist", c.Workspace)
+	}
+	return err
 }

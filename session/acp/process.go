@@ -3,10 +3,12 @@ package acp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -163,17 +165,36 @@ func (p *pipes) close() {
 	}
 }
 
-// notRunnable describes a failed start for a person.
-func notRunnable(command, workspace string, err error) error {
-	// The system's error also names the command if the folder is missing.
-	if _, gone := os.Stat(workspace); errors.Is(gone, fs.ErrNotExist) {
-		return fmt.Errorf("its folder %s does not exist", workspace)
-	}
+// notRunnable describes a failed start for a person. path is the program's, if it was
+// found.
+func notRunnable(command, path string, err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("agent command %q: not found in PATH: %w", command, err)
 	case errors.Is(err, fs.ErrNotExist):
+		// The system's error is the same if only the interpreter of a script is missing.
+		if by := interpreter(path); by != "" {
+			return fmt.Errorf("agent command %q: its interpreter %s does not exist: %w", command, by, err)
+		}
 		return fmt.Errorf("agent command %q does not exist: %w", command, err)
 	}
 	return fmt.Errorf("start agent command %q: %w", command, err)
+}
+
+// interpreter returns the program that a script names in its first line; empty if path
+// is no script.
+func interpreter(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	begin := make([]byte, 256)
+	n, _ := io.ReadFull(file, begin) // most are longer or shorter
+	line, _, _ := strings.Cut(string(begin[:n]), "\n")
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if !strings.HasPrefix(line, "#!") || len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }

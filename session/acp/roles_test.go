@@ -42,6 +42,7 @@ func roles() map[string]func(*fake) int {
 		"greedy":     playGreedy,
 		"withdraws":  playWithdraws,
 		"closes":     playCloses,
+		"homeless":   playHomeless,
 		"environ":    playEnviron,
 		"replay":     playReplay,
 		"asks":       playAsks,
@@ -326,12 +327,48 @@ func playWithdraws(f *fake) int {
 	return 0
 }
 
-// playCloses closes its stdout and keeps running.
+// playCloses starts a child, closes its stdin or its stdout at its start or in a turn, and
+// keeps running. It writes both pids to stderr.
 func playCloses(f *fake) int {
-	f.hello()
-	f.prompt()
-	f.out.Close()
-	select {}
+	cmd := child("sleeper", os.Environ(), &syscall.SysProcAttr{Setsid: true})
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, os.Getpid(), cmd.Process.Pid)
+	pipe := map[string]*os.File{"stdin": os.Stdin, "stdout": os.Stdout}[os.Getenv("ACP_TEST_CLOSES")]
+	if os.Getenv("ACP_TEST_IN_TURN") == "" {
+		m := f.expect("initialize")
+		pipe.Close()
+		f.result(m.ID, `{"protocolVersion":1}`)
+	} else {
+		f.hello()
+		f.prompt()
+		f.chunk("busy")
+		pipe.Close()
+		f.line(`{"jsonrpc":"2.0","id":"ask","method":"session/request_permission","params":{"sessionId":%q,"toolCall":{"toolCallId":"t"},`+
+			`"options":[{"optionId":"a","name":"Yes","kind":"allow_once"}]}}`, fakeSession)
+	}
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// playHomeless removes its folder, and exits at its start or in a turn, or answers the
+// prompt with an error.
+func playHomeless(f *fake) int {
+	when := os.Getenv("ACP_TEST_WHEN")
+	var p incoming
+	if when != "start" {
+		f.hello()
+		p = f.prompt()
+	}
+	if dir, err := os.Getwd(); err != nil || os.RemoveAll(dir) != nil {
+		panic("the folder cannot be removed")
+	}
+	if when == "error" {
+		f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"Internal error.","data":"ENOENT: uv_cwd"}}`, p.ID)
+		f.next()
+	}
+	return 1
 }
 
 // playEnviron prints its environment.

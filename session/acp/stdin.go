@@ -59,18 +59,22 @@ func (s *stdin) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// run writes until the pipe is closed or fails. It returns an error if the agent
-// stopped reading, but not if the agent closed its end or exited.
+// run writes until the pipe is closed, abandoned or fails. It returns an error if the agent closed
+// its end, exited, or stopped reading: that is os.ErrDeadlineExceeded.
 func (s *stdin) run() error {
 	err := s.writeQueue()
 	s.mu.Lock()
+	abandoned := s.dead != nil
 	s.dead, s.queue = ErrGone, nil
 	s.mu.Unlock()
 	s.pipe.Close()
+	if abandoned {
+		return nil
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("no progress in %s: %w", s.stuck, err)
 	}
-	return nil
+	return err
 }
 
 func (s *stdin) writeQueue() error {

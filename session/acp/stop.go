@@ -10,6 +10,14 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
+// Reasons of an event.AgentExit that say what is wrong with the agent.
+const (
+	stdinStuck   = "stdin_stuck"
+	stdinClosed  = "stdin_closed"
+	stdoutClosed = "stdout_closed"
+	folderGone   = "folder_gone"
+)
+
 // stopping says why and how an agent ends.
 type stopping struct {
 	once  sync.Once
@@ -19,18 +27,36 @@ type stopping struct {
 	mu      sync.Mutex
 	why     string
 	hurried bool
+	// lived is set if the agent had to be ended: it did not exit when its stdin was
+	// closed.
+	lived bool
 }
 
 func (s *stopping) reason(signal string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.why != "" && s.why != "exited":
+	case s.why == stdinClosed && s.lived, s.why == stdoutClosed && s.lived:
+		return s.why
+	case s.why != "" && s.why != stdinClosed && s.why != stdoutClosed:
 		return s.why
 	case signal != "":
 		return "killed"
 	}
 	return "exited"
+}
+
+// unasked reports whether the agent ended though the hub did not want that.
+func (s *stopping) unasked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why == stdinClosed || s.why == stdoutClosed
+}
+
+func (s *stopping) outlived() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lived = !s.hurried // else it had no time
 }
 
 // press skips the polite steps.
@@ -91,6 +117,7 @@ func (a *Agent) stopSequence() {
 	if a.await(a.proc.exited, b.StdinClosed) {
 		return
 	}
+	a.stop.outlived()
 	a.descendants.look()
 	a.proc.signal(syscall.SIGTERM)
 	if a.await(a.proc.exited, b.Terminated) {
@@ -178,4 +205,32 @@ func (a *Agent) sweepOwn() {
 	} else if ended > 0 {
 		a.cfg.Logger.Info("ended processes that outlived their agent", "count", ended)
 	}
+}
+
+// endedEarly is ErrGone, with how the agent ended.
+type endedEarly string
+
+// Error implements error.
+func (e endedEarly) Error() string { return string(e) }
+
+// Is implements the interface of package errors.
+func (e endedEarly) Is(target error) bool { return target == ErrGone }
+
+// endedEarly says how an agent ended that was to answer. Its process has exited.
+func (a *Agent) endedEarly() error {
+	code, signal := a.proc.exit()
+	switch a.stop.reason(signal) {
+	case stdinClosed:
+		return endedEarly("it closed its standard input before it answered")
+	case stdoutClosed:
+		return endedEarly("it closed its standard output before it answered")
+	case stdinStuck:
+		return endedEarly("it did not read its standard input")
+	case "protocol":
+		return endedEarly("it was stopped before it answered")
+	}
+	if code != nil {
+		signal = fmt.Sprintf("exit code %d", *code)
+	}
+	return endedEarly("it ended before it answered (" + signal + ")")
 }

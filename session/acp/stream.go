@@ -145,7 +145,11 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 	case c.method == methodPrompt:
 		s.convert.settled()
 		s.settled(c.about)
-		s.say(e, turnEnd(c.about, got, m.Error))
+		end := turnEnd(c.about, got, m.Error)
+		if end.Error != nil && s.cfg.folderGone() {
+			end.Error.Message = strings.TrimSuffix(end.Error.Message, ".") + ". Its folder " + s.cfg.Workspace + " does not exist."
+		}
+		s.say(e, end)
 	case beginsSession(c.method) && got.err == nil:
 		s.begin(c.method, got.result, e)
 	case c.method == methodSetMode && got.err == nil:

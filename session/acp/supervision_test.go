@@ -128,14 +128,6 @@ func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAnotherProcessHoldsIt(t *
 	endProcess(t, message(s))
 }
 
-func TestAgentThatClosesItsStdoutIsEnded(t *testing.T) {
-	s := newSink()
-	a := start(t, config(t, "closes"), s)
-	require.NoError(t, a.Prompt(prompt("p", "hello")))
-	exitOf(t, s)
-	<-a.Done()
-}
-
 func TestFault45LineOverTheCapEndsTheAgentInBoundedMemory(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "endless"), s)

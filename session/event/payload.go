@@ -454,6 +454,21 @@ type AgentExit struct {
 	StderrTail string `json:"stderr_tail,omitempty"`
 }
 
+// Cause says for a person why the agent is gone; for most reasons it is the reason.
+func (e AgentExit) Cause() string {
+	switch e.Reason {
+	case "stdin_closed":
+		return "it closed its standard input"
+	case "stdout_closed":
+		return "it closed its standard output"
+	case "stdin_stuck":
+		return "it stopped reading its standard input"
+	case "folder_gone":
+		return "its folder does not exist"
+	}
+	return e.Reason
+}
+
 // AgentStalled says the agent has been silent in the middle of a turn.
 type AgentStalled struct {
 	SilentMS int64 `json:"silent_ms"`

@@ -138,7 +138,7 @@ func (t *Transcript) apply(e event.Event, payload event.Payload) {
 	case event.Error:
 		t.add(e, &Entry{Kind: Problem, Text: p.Message})
 	case event.AgentExit:
-		t.add(e, &Entry{Kind: Problem, Text: "the agent ended: " + p.Reason})
+		t.add(e, &Entry{Kind: Problem, Text: "the agent ended: " + p.Cause()})
 	case event.Corrupt:
 		t.add(e, &Entry{Kind: Problem, Text: "an event could not be read: " + p.Reason})
 	case event.TurnInterrupted:

@@ -135,6 +135,7 @@ func TestAProblemAndTheTitleAreTold(t *testing.T) {
 		event.Title{Title: "A name"},
 		event.Error{Code: "x", Message: "It broke."},
 		event.AgentExit{Reason: "killed"},
+		event.AgentExit{Reason: "stdout_closed", Signal: "SIGTERM"},
 		event.Corrupt{Reason: "half a line"},
 	)
 	require.Equal(t, "A name", tr.Title)
@@ -143,7 +144,7 @@ func TestAProblemAndTheTitleAreTold(t *testing.T) {
 		require.Equal(t, transcript.Problem, entry.Kind)
 		told = append(told, entry.Text)
 	}
-	require.Equal(t, []string{"It broke.", "the agent ended: killed", "an event could not be read: half a line"}, told)
+	require.Equal(t, []string{"It broke.", "the agent ended: killed", "the agent ended: it closed its standard output", "an event could not be read: half a line"}, told)
 }
 
 func TestAMergedEventStandsWhereItsFirstOneStood(t *testing.T) {

@@ -12,6 +12,14 @@ export interface Said {
   from?: Forked
 }
 
+/** Why an agent is gone, for reasons that need words. */
+const causes: Record<string, string> = {
+  stdin_closed: t`it closed its standard input`,
+  stdout_closed: t`it closed its standard output`,
+  stdin_stuck: t`it stopped reading its standard input`,
+  folder_gone: t`its folder does not exist`,
+}
+
 /** Says an event that has no card of its own. */
 export function describe(event: AbideEvent): Said {
   switch (event.type) {
@@ -36,7 +44,10 @@ export function describe(event: AbideEvent): Said {
       const calm = d.code === 0 || d.reason === 'stopped'
       return {
         tone: calm ? 'quiet' : 'bad',
-        text: d.reason === 'exited' ? t`The agent ended${how}` : t`The agent ended: ${d.reason}${how}`,
+        text:
+          d.reason === 'exited'
+            ? t`The agent ended${how}`
+            : t`The agent ended: ${causes[d.reason] ?? d.reason}${how}`,
         detail: d.stderr_tail || undefined,
       }
     }
