@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -56,6 +57,8 @@ type hub struct {
 	addr     string
 	token    string
 	stop     func()
+	logins   chan context.Context
+	typing   *atomic.Int64
 }
 
 type hubOptions struct {
@@ -90,7 +93,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		o.start = startPuppet
 	}
 	since := time.Now()
-	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}}
+	h := &hub{t: t, dir: o.dir, log: &syncBuffer{}, logins: make(chan context.Context, 100), typing: &atomic.Int64{}}
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	h.store, err = store.Open(o.dir, store.Options{Logger: logger, FS: o.fs, TailBytes: o.tail, SegmentBytes: o.file, IdleAfter: o.idle})
@@ -118,7 +121,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)
-	h.server, err = server.New(server.Options{Folders: anyFolder{}, Agents: anyAgent{},
+	h.server, err = server.New(server.Options{Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
 		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
@@ -451,7 +454,10 @@ func (anyFolder) Shown(path string) string            { return path }
 func (anyFolder) Allow(folder string) (string, error) { return folder, nil }
 
 // anyAgent is a server.AgentSetup without a configuration.
-type anyAgent struct{}
+type anyAgent struct {
+	logins chan context.Context // of the logins that were begun
+	typing *atomic.Int64        // lines that nobody reads
+}
 
 func (anyAgent) List() (wire.AgentSetup, error) {
 	return wire.AgentSetup{
@@ -475,15 +481,24 @@ func (anyAgent) Check(context.Context, string, string) (wire.AgentCheck, error) 
 	}, nil
 }
 
-func (anyAgent) LogIn(_ context.Context, _, method string) (wire.AgentLogin, error) {
-	return wire.AgentLogin{MethodID: method, Text: "Code: ", Size: 6}, nil
+func (a anyAgent) LogIn(ctx context.Context, _ string, in wire.Login, until func(context.Context) context.Context) (wire.AgentLogin, error) {
+	a.logins <- until(context.WithoutCancel(ctx))
+	return wire.AgentLogin{MethodID: in.MethodID, Command: []string{"fake", "login"}, Text: "Code: ", Size: 6}, nil
 }
 
 func (anyAgent) Login(context.Context, string, int) (wire.AgentLogin, error) {
 	return wire.AgentLogin{MethodID: "here", Text: "Code: ", Size: 6, Ended: true, Error: "it ended with exit code 1"}, nil
 }
 
-func (anyAgent) TypeLogin(string, string) error { return nil }
-func (anyAgent) EndLogin(string) error          { return nil }
+func (a anyAgent) TypeLogin(ctx context.Context, _, line string) error {
+	if line == "nobody reads it" {
+		a.typing.Add(1)
+		<-ctx.Done()
+		a.typing.Add(-1)
+	}
+	return ctx.Err()
+}
+
+func (anyAgent) EndLogin(string) error { return nil }
 
 func (anyAgent) LogOut(context.Context, string) error { return nil }

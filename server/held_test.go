@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,4 +218,40 @@ func TestFault91ABodyEndsWithItsGrant(t *testing.T) {
 		require.Equal(t, 401, res.StatusCode, path)
 		require.NoError(t, res.Body.Close())
 	}
+}
+
+// Fault 91. A login goes on after its request, and ends with the credential that began it;
+// so does a line of input that it does not read.
+func TestFault91ALoginEndsWithTheCredentialThatBeganIt(t *testing.T) {
+	var ahead atomic.Int64
+	h := startHub(t, hubOptions{now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	for name, end := range map[string]func(auth.Grant){
+		"revoked":  func(g auth.Grant) { require.NoError(t, h.registry.Revoke(g.ID)) },
+		"narrowed": func(auth.Grant) { h.narrow("narrowed", auth.Collaborator, h.session().ID()) },
+		"expired":  func(auth.Grant) { ahead.Store(int64(time.Hour)) },
+	} {
+		request := auth.TokenRequest{Name: name, Scope: auth.Owner}
+		if name == "expired" {
+			request.Life = time.Hour
+		}
+		token, grant, err := h.registry.MintToken(request)
+		require.NoError(t, err)
+		require.Equal(t, 200, h.do("POST", "/api/agents/fake/login", map[string]string{"method_id": "here"}, bearer(token)).status)
+		login := <-h.logins
+		require.NoError(t, login.Err(), name)
+		status := make(chan int, 1)
+		go func() {
+			status <- h.do("POST", "/api/agents/fake/login/input", map[string]string{"text": "nobody reads it"}, bearer(token)).status
+		}()
+		require.Eventually(t, func() bool { return h.typing.Load() > 0 }, patience, time.Millisecond)
+		end(grant)
+		select {
+		case <-login.Done():
+		case <-time.After(patience):
+			t.Fatalf("%s: the login goes on", name)
+		}
+		require.Contains(t, []int{401, 403}, <-status, name)
+	}
+	require.Equal(t, 200, h.api("POST", "/api/agents/fake/login", map[string]string{"method_id": "here"}).status)
+	require.NoError(t, (<-h.logins).Err(), "the login of another credential")
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/abidehub/abide/internal/agentsetup"
 	"github.com/abidehub/abide/internal/audit"
@@ -341,7 +342,8 @@ func (p *agentShell) agentOf(name string) (*agentsetup.Setup, config.Agent, erro
 }
 
 func (p *agentShell) agentLogin() *cobra.Command {
-	return &cobra.Command{
+	var yes bool
+	cmd := &cobra.Command{
 		Use: "login NAME [METHOD]", Short: "Log an agent in, by one of its own methods",
 		Long:    "Log an agent in, by one of its own methods. A login that needs a terminal runs here.",
 		Example: "  abide agents login codex\n  abide agents login codex chat-gpt",
@@ -355,12 +357,33 @@ func (p *agentShell) agentLogin() *cobra.Command {
 			if len(args) > 1 {
 				method = args[1]
 			}
-			return p.login(cmd.Context(), s, agent, method)
+			return p.login(cmd.Context(), s, agent, method, yes)
 		},
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "run a login command that is not the configured one without asking")
+	return cmd
 }
 
-func (p *agentShell) login(ctx context.Context, s *agentsetup.Setup, agent config.Agent, id string) error {
+// confirm shows the command of a login. One that is not the agent's configured command is
+// only run if a person says so.
+func (p *agentShell) confirm(agent config.Agent, command []string, yes bool) error {
+	fmt.Fprintf(p.stderr, "This login runs: %s\n", plain.Line(strings.Join(command, " ")))
+	if yes || agentsetup.Seen(agent, command, nil) == nil {
+		return nil
+	}
+	if in, is := p.stdin.(*os.File); !is || !term.IsTerminal(int(in.Fd())) {
+		return cli.Usagef("that is not the configured command of %s: say --yes to run it", agent.Name)
+	}
+	fmt.Fprintf(p.stderr, "That is not the configured command of %s. Run it? [y/N] ", agent.Name)
+	sure := ""
+	_, _ = fmt.Fscanln(p.stdin, &sure) // no answer is no; it reads no further than the line, which is the command's
+	if !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+		return errors.New("the login was not begun")
+	}
+	return nil
+}
+
+func (p *agentShell) login(ctx context.Context, s *agentsetup.Setup, agent config.Agent, id string, yes bool) error {
 	checked, err := s.Check(ctx, agent, "")
 	if err != nil {
 		return err
@@ -373,14 +396,22 @@ func (p *agentShell) login(ctx context.Context, s *agentsetup.Setup, agent confi
 		return err
 	}
 	if len(method.Command) > 0 {
+		if err := p.confirm(agent, method.Command, yes); err != nil {
+			return err
+		}
 		err = s.Visit(ctx, agent, func(ctx context.Context, c acp.Config) error { return p.loginHere(ctx, c, method.Command) })
 	} else {
 		err = s.Visit(ctx, agent, func(ctx context.Context, c acp.Config) error { return acp.LogIn(ctx, c, method.MethodID) })
 	}
-	if err != nil {
-		return fmt.Errorf("login by %q failed: %w", method.MethodID, err)
+	detail := agent.Name + " by " + method.MethodID
+	if len(method.Command) > 0 {
+		detail += ": " + strings.Join(method.Command, " ")
 	}
-	if err := p.recordHere(s, audit.Record{Verb: audit.AgentLogin, Detail: agent.Name + " by " + method.MethodID}); err != nil {
+	if err != nil {
+		detail += "; failed: " + err.Error()
+		err = fmt.Errorf("login by %q failed: %w", method.MethodID, err)
+	}
+	if err := errors.Join(err, p.recordHere(s, audit.Record{Verb: audit.AgentLogin, Detail: detail})); err != nil {
 		return err
 	}
 	if checked, err = s.Check(ctx, agent, ""); err != nil {
@@ -429,10 +460,12 @@ func (p *agentShell) agentLogout() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := s.Logout(cmd.Context(), agent); err != nil {
-				return err
+			err = s.Logout(cmd.Context(), agent)
+			detail := agent.Name
+			if err != nil {
+				detail += "; refused: " + err.Error()
 			}
-			if err := p.recordHere(s, audit.Record{Verb: audit.AgentLogout, Detail: agent.Name}); err != nil {
+			if err := errors.Join(err, p.recordHere(s, audit.Record{Verb: audit.AgentLogout, Detail: detail})); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(p.stdout, "%s is logged out\n", agent.Name)

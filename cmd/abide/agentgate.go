@@ -68,12 +68,12 @@ func (g agentGate) Check(ctx context.Context, name, prompt string) (wire.AgentCh
 }
 
 // LogIn implements server.AgentSetup.
-func (g agentGate) LogIn(ctx context.Context, name, method string) (wire.AgentLogin, error) {
+func (g agentGate) LogIn(ctx context.Context, name string, in wire.Login, until func(context.Context) context.Context) (wire.AgentLogin, error) {
 	agent, err := g.setup.Configured(name)
 	if err != nil {
 		return wire.AgentLogin{}, refusal(err)
 	}
-	return g.logins.Begin(ctx, agent, method)
+	return g.logins.Begin(ctx, agent, in, until)
 }
 
 // Login implements server.AgentSetup.
@@ -82,7 +82,9 @@ func (g agentGate) Login(ctx context.Context, name string, seen int) (wire.Agent
 }
 
 // TypeLogin implements server.AgentSetup.
-func (g agentGate) TypeLogin(name, line string) error { return g.logins.Type(name, line) }
+func (g agentGate) TypeLogin(ctx context.Context, name, line string) error {
+	return g.logins.Type(ctx, name, line)
+}
 
 // EndLogin implements server.AgentSetup.
 func (g agentGate) EndLogin(name string) error { return g.logins.End(name) }

@@ -140,6 +140,9 @@ func (h *hub) agentGate() agentGate {
 		Loader: h.loader, HubID: h.store.HubID(), RunID: h.store.RunID(), Version: versionText(), Logger: h.logger, Apply: h.reconfigure,
 		Busy: make(chan struct{}, 1),
 	}
+	if err := setup.RemoveFolders(); err != nil {
+		h.logger.Warn("folders of an earlier run's agents could not be removed", "err", err)
+	}
 	return agentGate{setup, agentsetup.NewLogins(setup, h.run)}
 }
 

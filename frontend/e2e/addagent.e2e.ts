@@ -66,6 +66,10 @@ describe.each([
     await shot(screen, `addagent-added-${size.width}`)
     expect(await barriers(page)).toEqual([])
 
+    await added
+      .getByText('Runs on the hub’s machine:')
+      .getByText(/gemini --acp login$/)
+      .waitFor()
     await press('Log in with a terminal')
     await added.getByText('Code:').waitFor()
     await added.getByRole('link', { name: 'https://example.com/device' }).waitFor()

@@ -31,9 +31,10 @@ type Logins struct {
 
 // login is a login command in a terminal.
 type login struct {
-	agent, method string
-	terminal      *acp.Login
-	end           context.CancelFunc
+	agent    string
+	method   acp.AuthMethod
+	terminal *acp.Login
+	end      context.CancelFunc
 }
 
 // NewLogins returns the logins of a hub. run runs a function beside the hub until it
@@ -44,7 +45,11 @@ func NewLogins(setup *Setup, run func(name string, f func(context.Context) error
 
 // Begin logs an agent in by one of its methods. If that is a command, it runs in a
 // terminal when Begin returns; otherwise the login has ended.
-func (l *Logins) Begin(ctx context.Context, agent config.Agent, id string) (wire.AgentLogin, error) {
+//
+// A command that is not the agent's configured one is only run if in names it: a person
+// has seen it. until makes a context that ends when the command must.
+func (l *Logins) Begin(ctx context.Context, agent config.Agent, in wire.Login, until func(context.Context) context.Context) (wire.AgentLogin, error) {
+	id := in.MethodID
 	if err := l.take(); err != nil {
 		return wire.AgentLogin{}, err
 	}
@@ -73,7 +78,20 @@ func (l *Logins) Begin(ctx context.Context, agent config.Agent, id string) (wire
 		}
 		return answer, nil
 	}
-	return l.start(agent, methods[at])
+	if err := Seen(agent, methods[at].Command, in.Command); err != nil {
+		return wire.AgentLogin{}, err
+	}
+	return l.start(agent, methods[at], until)
+}
+
+// Seen returns an error if a login's command is neither what a person has seen, nor the
+// agent's configured command with arguments.
+func Seen(agent config.Agent, command, seen []string) error {
+	own := len(seen) == 0 && len(command) >= len(agent.Command) && slices.Equal(command[:len(agent.Command)], agent.Command)
+	if own || slices.Equal(command, seen) {
+		return nil
+	}
+	return fmt.Errorf("%w: this login runs %q, which %s named just now: to run it, repeat the request with that as command", state.ErrConflict, command, agent.Name)
 }
 
 // take reserves the place of the one login, and ends the one before.
@@ -93,12 +111,13 @@ func (l *Logins) take() error {
 	return nil
 }
 
-func (l *Logins) start(agent config.Agent, method acp.AuthMethod) (wire.AgentLogin, error) {
-	folder, err := os.MkdirTemp("", "abide-login-")
+func (l *Logins) start(agent config.Agent, method acp.AuthMethod, until func(context.Context) context.Context) (wire.AgentLogin, error) {
+	folder, err := l.setup.folder("login")
 	if err != nil {
-		return wire.AgentLogin{}, fmt.Errorf("make a folder for the login: %w", err)
+		return wire.AgentLogin{}, err
 	}
 	ctx, end := context.WithTimeout(context.Background(), loginTime)
+	ctx = until(ctx)
 	c := Run(agent, l.setup.Version)
 	c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = folder, l.setup.HubID, l.setup.RunID, "login", l.setup.Logger
 	terminal, err := acp.StartLogin(ctx, c, method.Command)
@@ -106,7 +125,7 @@ func (l *Logins) start(agent config.Agent, method acp.AuthMethod) (wire.AgentLog
 		end()
 		return wire.AgentLogin{}, errors.Join(fmt.Errorf("%w: %w", state.ErrInvalid, err), os.RemoveAll(folder))
 	}
-	o := &login{agent: agent.Name, method: method.ID, terminal: terminal, end: end}
+	o := &login{agent: agent.Name, method: method, terminal: terminal, end: end}
 	l.mu.Lock()
 	l.last = o
 	l.mu.Unlock()
@@ -124,7 +143,7 @@ func (l *Logins) start(agent config.Agent, method acp.AuthMethod) (wire.AgentLog
 }
 
 func (o *login) answer(text string, size int, ended bool) wire.AgentLogin {
-	a := wire.AgentLogin{MethodID: o.method, Text: text, Size: size, Ended: ended}
+	a := wire.AgentLogin{MethodID: o.method.ID, Command: o.method.Command, Text: text, Size: size, Ended: ended}
 	if err := o.terminal.Failed(); ended && err != nil {
 		a.Error = err.Error()
 	}
@@ -152,15 +171,19 @@ func (l *Logins) Output(ctx context.Context, agent string, seen int) (wire.Agent
 }
 
 // Type gives the login of an agent a line of input.
-func (l *Logins) Type(agent, line string) error {
+func (l *Logins) Type(ctx context.Context, agent, line string) error {
 	o, err := l.of(agent)
 	if err != nil {
 		return err
 	}
-	if err := o.terminal.Type(line); err != nil {
-		return fmt.Errorf("%w: %w", state.ErrInvalid, err)
+	err = o.terminal.Type(ctx, line)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return err
+	case errors.Is(err, acp.ErrStuck):
+		return fmt.Errorf("%w: %w", state.ErrConflict, err)
 	}
-	return nil
+	return fmt.Errorf("%w: %w", state.ErrInvalid, err)
 }
 
 // End ends the login of an agent, and returns when it is over.

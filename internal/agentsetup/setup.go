@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -217,9 +218,9 @@ func (s *Setup) Visit(ctx context.Context, agent config.Agent, do func(context.C
 			return fmt.Errorf("%w: another agent is being checked: try again when that is done", state.ErrConflict)
 		}
 	}
-	folder, err := os.MkdirTemp("", "abide-check-")
+	folder, err := s.folder("check")
 	if err != nil {
-		return fmt.Errorf("make a folder for the check: %w", err)
+		return err
 	}
 	defer os.RemoveAll(folder)
 	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, errors.New("it took more than three minutes"))
@@ -227,6 +228,26 @@ func (s *Setup) Visit(ctx context.Context, agent config.Agent, do func(context.C
 	c := Run(agent, s.Version)
 	c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = folder, s.HubID, s.RunID, "check", s.Logger
 	return do(ctx, c)
+}
+
+// folder makes an empty folder for an agent outside of any session.
+func (s *Setup) folder(what string) (string, error) {
+	folder, err := os.MkdirTemp("", folders(s.HubID)+what+"-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for the %s: %w", what, err)
+	}
+	return folder, nil
+}
+
+func folders(hubID string) string { return "abide-" + hubID + "-" }
+
+// RemoveFolders removes the folders that an earlier run of the hub left.
+func (s *Setup) RemoveFolders() error {
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), folders(s.HubID)+"*"))
+	for _, folder := range left {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
 }
 
 func authMethods(methods []acp.AuthMethod) []wire.AuthMethod {

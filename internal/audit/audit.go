@@ -70,8 +70,11 @@ const (
 	FolderAllowed    Verb = "folder_allowed"    // detail: its path; it was written into the configuration
 	NameAdded        Verb = "public_name_added" // detail: the name; it was written into the configuration
 	AgentAdded       Verb = "agent_added"       // detail: the lines written into the configuration
-	AgentLogin       Verb = "agent_login"       // detail: the agent and the method
-	AgentLogout      Verb = "agent_logout"      // detail: the agent
+	AgentChecked     Verb = "agent_check"       // detail: the agent, why it was refused
+	AgentLogin       Verb = "agent_login"       // detail: the agent, the method, the command in a terminal, why it was refused
+	AgentLogout      Verb = "agent_logout"      // detail: the agent, why it was refused
+	AgentListed      Verb = "agent_sessions"    // a page of its sessions; detail: the agent, why it was refused
+	AgentAdopted     Verb = "agent_adopt"       // detail: the agent, its session, why it was refused
 	PermissionAnswer Verb = "permission_answer" // detail: outcome and permission's id
 	RuleAnswer       Verb = "rule_answer"       // a rule answered; by is its maker; detail: the rule, outcome and permission's id
 	FolderMade       Verb = "folder_made"       // detail: its path

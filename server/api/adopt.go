@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -18,7 +19,7 @@ func adoptRows() section {
 		},
 		rows: []route{
 			{
-				"GET", "/api/agents/{name}/sessions", auth.Credential, auth.Manage, false, pastRoute,
+				"GET", "/api/agents/{name}/sessions", auth.Credential, auth.Manage, false, audited(audit.AgentListed, pastRoute),
 				doc{
 					summary: "A page of the sessions that an agent stores, by folder and time. session_id is the session that continues one already; refused says why one cannot be continued in its folder.",
 					query: []param{
@@ -29,7 +30,7 @@ func adoptRows() section {
 				},
 			},
 			{
-				"POST", "/api/agents/{name}/adopt", auth.Credential, auth.Manage, false, with(adoptRoute),
+				"POST", "/api/agents/{name}/adopt", auth.Credential, auth.Manage, false, audited(audit.AgentAdopted, with(adoptRoute)),
 				doc{
 					summary: "Continue a session that an agent stores. The same again is answered 200 with the session that exists. Without a workspace it is the folder that the agent tells.",
 					in:      wire.Adopt{}, out: wire.SessionInfo{}, status: 201,
@@ -58,12 +59,14 @@ func pastRoute(s *API, c *call) error {
 }
 
 func adoptRoute(s *API, c *call, in wire.Adopt) error {
+	c.about.Detail = " " + in.AgentSessionID
 	b, made, err := s.manager.Adopt(c.r.Context(), session.AdoptRequest{
 		Agent: agentName(c), AgentSessionID: in.AgentSessionID, Workspace: in.Workspace, Actor: c.grant.By(),
 	})
 	if err != nil {
 		return err
 	}
+	c.about.SessionID = b.ID()
 	status := http.StatusOK
 	if made {
 		status = http.StatusCreated

@@ -27,7 +27,7 @@ func setupRows() section {
 	return section{
 		title: "Setting agents up",
 		about: []string{
-			"Only agents that abide knows are added here; `abide agents add --command` adds others. One check is under way at a time (409), and takes at most three minutes. A login ends the one before, and takes at most ten. Nothing of a login is kept.",
+			"Only agents that abide knows are added here; `abide agents add --command` adds others. One check is under way at a time (409), and takes at most three minutes. A login ends the one before and with the credential that began it, and takes at most ten. Nothing of a login is kept. Each check, login and logout is in the audit trail, refused ones too.",
 		},
 		rows: []route{
 			{
@@ -42,12 +42,12 @@ func setupRows() section {
 				},
 			},
 			{
-				"POST", agentPath + "/check", auth.Credential, auth.Manage, false, setup(with(agentCheckRoute)),
+				"POST", agentPath + "/check", auth.Credential, auth.Manage, false, audited(audit.AgentChecked, setup(with(agentCheckRoute))),
 				doc{summary: "Start a configured agent once, in an empty folder. With a prompt it answers that.", in: wire.CheckAgent{}, out: wire.AgentCheck{}, status: 200},
 			},
 			{
-				"POST", agentPath + "/login", auth.Credential, auth.Manage, false, setup(with(agentLoginRoute)),
-				doc{summary: "Log an agent in by one of its methods. A method with a command runs that in a terminal of the hub; no other command is run.", in: wire.Login{}, out: wire.AgentLogin{}, status: 200},
+				"POST", agentPath + "/login", auth.Credential, auth.Manage, false, audited(audit.AgentLogin, setup(with(agentLoginRoute))),
+				doc{summary: "Log an agent in by one of its methods. A method with a command runs that in a terminal of the hub. 409 unless `command` is that command or it is the configured one with arguments: show it to a person first.", in: wire.Login{}, out: wire.AgentLogin{}, status: 200},
 			},
 			{
 				"GET", agentPath + "/login", auth.Credential, auth.Manage, false, setup(agentLoginOutputRoute),
@@ -59,14 +59,14 @@ func setupRows() section {
 			},
 			{
 				"POST", agentPath + "/login/input", auth.Credential, auth.Manage, false, setup(with(agentLoginInputRoute)),
-				doc{summary: "Give the login a line of input.", in: wire.LoginInput{}, status: 204},
+				doc{summary: "Give the login a line of input. 409 if it reads nothing for ten seconds.", in: wire.LoginInput{}, status: 204},
 			},
 			{
 				"DELETE", agentPath + "/login", auth.Credential, auth.Manage, false, setup(agentLoginEndRoute),
 				doc{summary: "End the login.", status: 204},
 			},
 			{
-				"POST", agentPath + "/logout", auth.Credential, auth.Manage, false, setup(agentLogoutRoute),
+				"POST", agentPath + "/logout", auth.Credential, auth.Manage, false, audited(audit.AgentLogout, setup(agentLogoutRoute)),
 				doc{summary: "Ask an agent to log out. 409 if it takes no such request.", status: 204},
 			},
 		},
@@ -109,12 +109,13 @@ func agentCheckRoute(s *API, c *call, in wire.CheckAgent) error {
 }
 
 func agentLoginRoute(s *API, c *call, in wire.Login) error {
-	answer, err := s.agents.LogIn(c.r.Context(), agentName(c), in.MethodID)
-	if err != nil {
-		return err
+	c.about.Detail = " by " + in.MethodID
+	until := func(ctx context.Context) context.Context { return s.running.Until(ctx, c.with) }
+	answer, err := s.agents.LogIn(c.r.Context(), agentName(c), in, until)
+	if len(answer.Command) > 0 {
+		c.about.Detail += ": " + strings.Join(answer.Command, " ")
 	}
-	c.note(audit.Record{Verb: audit.AgentLogin, Detail: agentName(c) + " by " + in.MethodID})
-	return c.reply(http.StatusOK, answer)
+	return c.answer(answer, err)
 }
 
 func agentLoginOutputRoute(s *API, c *call) error {
@@ -128,15 +129,11 @@ func agentLoginOutputRoute(s *API, c *call) error {
 }
 
 func agentLoginInputRoute(s *API, c *call, in wire.LoginInput) error {
-	return c.done(s.agents.TypeLogin(agentName(c), in.Text))
+	return c.done(s.agents.TypeLogin(c.r.Context(), agentName(c), in.Text))
 }
 
 func agentLoginEndRoute(s *API, c *call) error { return c.done(s.agents.EndLogin(agentName(c))) }
 
 func agentLogoutRoute(s *API, c *call) error {
-	if err := s.agents.LogOut(c.r.Context(), agentName(c)); err != nil {
-		return err
-	}
-	c.note(audit.Record{Verb: audit.AgentLogout, Detail: agentName(c)})
-	return c.done(nil)
+	return c.done(s.agents.LogOut(c.r.Context(), agentName(c)))
 }

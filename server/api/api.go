@@ -107,13 +107,14 @@ type AgentSetup interface {
 	// Check starts a configured agent once.
 	Check(ctx context.Context, name, prompt string) (wire.AgentCheck, error)
 	// LogIn begins a login by one of the agent's methods. A login by a request to the
-	// agent has ended when it returns.
-	LogIn(ctx context.Context, name, method string) (wire.AgentLogin, error)
+	// agent has ended when it returns. A command that goes on ends with the context that
+	// until makes of its own.
+	LogIn(ctx context.Context, name string, in wire.Login, until func(context.Context) context.Context) (wire.AgentLogin, error)
 	// Login waits until a login's output differs from that of size seen, or it has ended,
 	// or ctx ends.
 	Login(ctx context.Context, name string, seen int) (wire.AgentLogin, error)
 	// TypeLogin gives a login a line of input, EndLogin ends it.
-	TypeLogin(name, line string) error
+	TypeLogin(ctx context.Context, name, line string) error
 	EndLogin(name string) error
 	// LogOut asks an agent to log out.
 	LogOut(ctx context.Context, name string) error

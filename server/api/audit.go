@@ -72,6 +72,21 @@ func (s *API) note(peer string, g auth.Grant, what audit.Record) {
 
 func (c *call) note(what audit.Record) { c.server.note(c.r.RemoteAddr, c.grant, what) }
 
+// audited records each call of a route about an agent, also one that is refused.
+func audited(verb audit.Verb, handle func(*API, *call) error) func(*API, *call) error {
+	return func(s *API, c *call) error {
+		err := handle(s, c)
+		what := c.about
+		what.Verb, what.Detail = verb, agentName(c)+what.Detail
+		if err != nil {
+			p, _ := Explain(err, "")
+			what.Detail += "; refused: " + p.Message
+		}
+		c.note(what)
+		return err
+	}
+}
+
 // noteRefusal records a refused credential.
 func (s *API) noteRefusal(r *http.Request, err error) {
 	var refusal *auth.Refusal

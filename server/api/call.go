@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/session"
@@ -22,6 +23,8 @@ type call struct {
 	grant  auth.Grant
 	over   func()           // the request no longer counts as running; may be called again
 	held   *running.Request // nil below the gate Credential
+	with   running.Admitted // of held
+	about  audit.Record     // for audited
 }
 
 // id returns the session id in the path.

@@ -140,7 +140,8 @@ func (s *API) serve(rt route, c *call) error {
 			return err
 		}
 		defer c.over()
-		c.held, c.w, c.r = s.running.Hold(c.w, c.r, running.Admitted{Registry: s.registry, Grant: grant, May: may, Forbidden: Forbidden(), Refuse: refuse(c.r)})
+		c.with = running.Admitted{Registry: s.registry, Grant: grant, May: may, Forbidden: Forbidden(), Refuse: refuse(c.r)}
+		c.held, c.w, c.r = s.running.Hold(c.w, c.r, c.with)
 		defer s.running.LetGo(c.held)
 		if rt.doc.in == nil && !rt.doc.raw {
 			c.skipBody()

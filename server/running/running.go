@@ -18,8 +18,8 @@ import (
 // in the place of what the handler answers. An answer that has begun is cut.
 type Request struct {
 	admitted Admitted
-	conn     net.Conn // nil if the request did not come over a connection of Serve
-	control  *http.ResponseController
+	conn     net.Conn                 // nil if the request did not come over a connection of Serve
+	control  *http.ResponseController // nil of Until
 	cancel   context.CancelCauseFunc
 
 	mu    sync.Mutex
@@ -49,6 +49,16 @@ func (s *Set) Hold(w http.ResponseWriter, r *http.Request, a Admitted) (*Request
 	r.Body = heldBody{r.Body, h}
 	s.add(h)
 	return h, &heldWriter{ResponseWriter: w, held: h}, r
+}
+
+// Until returns a context of ctx that ends with a grant, for what goes on after its request.
+func (s *Set) Until(ctx context.Context, a Admitted) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	h := &Request{admitted: a, cancel: cancel}
+	s.add(h)
+	context.AfterFunc(ctx, func() { s.remove(h) })
+	_ = h.Check() // it may have ended before
+	return ctx
 }
 
 // LetGo ends what Hold began: the handler has returned.
@@ -100,6 +110,9 @@ func (h *Request) end() {
 	defer h.mu.Unlock()
 	if h.done {
 		return // the connection may have another request by now
+	}
+	if h.control == nil {
+		return // its context has ended
 	}
 	if !h.begun {
 		_ = h.control.SetReadDeadline(time.Now()) // not of a test's ResponseWriter
@@ -207,7 +220,7 @@ func (s *Set) Regrant() {
 	s.mu.Unlock()
 	for _, h := range list {
 		end := h.admitted.Grant.ExpiresAt
-		if over := time.Since(end); !end.IsZero() && over >= 0 && over < ownEnd {
+		if over := time.Since(end); h.control != nil && !end.IsZero() && over >= 0 && over < ownEnd {
 			continue // a stream ends with a message unless its client reads too slowly
 		}
 		h.end()

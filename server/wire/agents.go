@@ -92,6 +92,8 @@ const (
 // to the agent.
 type AgentLogin struct {
 	MethodID string `json:"method_id"`
+	// Command runs in the terminal.
+	Command []string `json:"command,omitempty"`
 	// Text is the end of the output, Size the size of all of it in bytes.
 	Text string `json:"text"`
 	Size int    `json:"size"`

@@ -109,6 +109,9 @@ type AgentChoice struct {
 // Login names one of the methods in the state's agent.auth_methods.
 type Login struct {
 	MethodID string `json:"method_id"`
+	// Command is that of the method as a person has seen it. A login in a terminal of the
+	// hub runs no other.
+	Command []string `json:"command,omitempty"`
 }
 
 // Recording is a new session that the caller records.

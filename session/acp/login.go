@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 const (
@@ -16,10 +17,15 @@ const (
 	loginKept = 64 << 10
 	// loginInput bounds one line of input.
 	loginInput = 8 << 10
+	// loginReads is how long a login may take to read a line.
+	loginReads = 10 * time.Second
 )
 
 // ErrNoTerminal means that this system cannot give a login a terminal.
 var ErrNoTerminal = errors.New("a login in a terminal is not possible here: run its command in a terminal of your own")
+
+// ErrStuck means that a login does not read what is typed.
+var ErrStuck = errors.New("the login does not read its input: end it and log in again")
 
 // Login is an agent's login command that runs in a terminal of its own. Its methods are
 // safe for concurrent use.
@@ -28,7 +34,10 @@ type Login struct {
 	cfg  Config
 	proc *process
 	pty  *os.File
-	done chan struct{} // closed once the command and all it started have ended
+	// typing is held while a line is written. Capacity 1. It is not a mutex, because a
+	// command that does not read blocks the write.
+	typing chan struct{}
+	done   chan struct{} // closed once the command and all it started have ended
 
 	mu      sync.Mutex
 	kept    []byte        // guarded by mu: the end of the output
@@ -75,7 +84,7 @@ func StartLogin(ctx context.Context, cfg Config, words []string) (*Login, error)
 		pty.Close()
 		return nil, notRunnable(words[0], cfg.Workspace, err)
 	}
-	l := &Login{cfg: cfg, proc: proc, pty: pty, done: make(chan struct{}), changed: make(chan struct{})}
+	l := &Login{cfg: cfg, proc: proc, pty: pty, typing: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{})}
 	go l.run(ctx) // closes done
 	return l, nil
 }
@@ -146,12 +155,33 @@ func (l *Login) Output(ctx context.Context, seen int) (text string, size int, en
 	}
 }
 
-// Type gives the command a line of input.
-func (l *Login) Type(line string) error {
+// Type gives the command a line of input. It waits until the command has room for it, for
+// ten seconds and until ctx ends.
+func (l *Login) Type(ctx context.Context, line string) error {
 	if len(line) > loginInput || strings.ContainsAny(line, "\r\n\x00") {
 		return fmt.Errorf("an input is one line of at most %d bytes", loginInput)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, loginReads, ErrStuck)
+	defer cancel()
+	select {
+	case l.typing <- struct{}{}:
+		defer func() { <-l.typing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	_ = l.pty.SetWriteDeadline(time.Time{}) // a closed one fails below
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cut)
+		_ = l.pty.SetWriteDeadline(time.Unix(1, 0))
+	})
 	_, err := l.pty.WriteString(line + "\n")
+	if !stop() {
+		<-cut // so that the deadline is of this line only
+		if err != nil {
+			return context.Cause(ctx)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("the login has ended: %w", ErrGone)
 	}

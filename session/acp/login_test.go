@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,15 +36,15 @@ func TestALoginTalksToATerminalAndEnds(t *testing.T) {
 		l, err := acp.StartLogin(bounded(t), cfg, []string{"env", "A=b", "sh", "-c", script})
 		require.NoError(t, err)
 		untilText(t, l, "Code: ")
-		require.Error(t, l.Type("two\nlines"))
-		require.NoError(t, l.Type(code))
+		require.Error(t, l.Type(bounded(t), "two\nlines"))
+		require.NoError(t, l.Type(bounded(t), code))
 		<-l.Done()
 		text, size, ended := l.Output(bounded(t), -1)
 		require.True(t, ended)
 		require.Equal(t, "Code: "+code+"\ngot "+code+"\n", text)
 		require.Equal(t, len(text), size)
 		require.Equal(t, failed, l.Failed() != nil)
-		require.Error(t, l.Type("more"))
+		require.Error(t, l.Type(bounded(t), "more"))
 	}
 }
 
@@ -85,4 +86,28 @@ func TestTheOutputOfALoginIsBounded(t *testing.T) {
 	require.Greater(t, size, 1_000_000)
 	require.LessOrEqual(t, len(text), 64<<10)
 	require.True(t, strings.HasSuffix(text, "the end\n"))
+}
+
+func TestALineThatTheLoginDoesNotReadWaitsNoLongerThanItsContext(t *testing.T) {
+	ending, end := context.WithCancel(bounded(t))
+	l, err := acp.StartLogin(ending, config(t, "demo"), []string{"sh", "-c", "stty raw; echo deaf; exec sleep 600"})
+	require.NoError(t, err)
+	untilText(t, l, "deaf")
+	typed := 0
+	for {
+		ctx, cancel := context.WithTimeout(bounded(t), 50*time.Millisecond)
+		err := l.Type(ctx, strings.Repeat("x", 4000))
+		cancel()
+		if err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			break
+		}
+		typed++
+		require.Less(t, typed, 1000, "the terminal takes all that is typed")
+	}
+	_, _, ended := l.Output(bounded(t), -1)
+	require.False(t, ended)
+	end()
+	<-l.Done()
+	require.ErrorIs(t, l.Type(bounded(t), "more"), acp.ErrGone)
 }

@@ -1021,6 +1021,7 @@ export interface CheckAgent {
 
 export interface AgentLogin {
   method_id: string
+  command?: string[]
   text: string
   size: number
   ended?: boolean
@@ -1033,6 +1034,7 @@ export interface LoginInput {
 
 export interface Login {
   method_id: string
+  command?: string[]
 }
 
 export interface PastSession {
