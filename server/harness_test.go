@@ -40,8 +40,10 @@ const patience = time.Minute
 // hub is a complete hub on a real listener, with a real store and real sessions.
 // Its agents are puppets.
 // listsOne is an agent with one session from before, in the folder that it is asked in.
-func listsOne(_ context.Context, _, workspace, _, _ string) (page []session.PastSession, next string, err error) {
-	return []session.PastSession{{AgentSessionID: "before", Folder: workspace, Title: "Before", UpdatedAt: time.Unix(1e9, 0)}}, "", nil
+func listsOne(_ context.Context, _, workspace, _, _ string) (session.PastPage, error) {
+	return session.PastPage{
+		Sessions: []session.PastSession{{AgentSessionID: "before", Folder: workspace, Title: "Before", UpdatedAt: time.Unix(1e9, 0)}}, Next: "next", LeftOut: 3,
+	}, nil
 }
 
 type hub struct {

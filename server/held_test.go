@@ -180,17 +180,30 @@ func TestFault91AnAnswerEndsWithItsGrant(t *testing.T) {
 			require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 			require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: %s\r\nConnection: close\r\n\r\n", c.path, h.addr, token, c.accept)
-			_, err = io.ReadFull(conn, make([]byte, 1_000))
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			require.NoError(t, err)
+			_, err = io.ReadFull(res.Body, make([]byte, 1_000))
 			require.NoError(t, err)
 			require.NoError(t, h.registry.Revoke(grant.ID))
 			revoked := time.Now()
-			_, err = io.Copy(io.Discard, conn)
+			_, err = io.Copy(io.Discard, res.Body)
 			if c.name != "events" { // a stream may end by itself before it is cut
-				require.Error(t, err, "the connection was cut")
+				require.Error(t, err, "the answer looks whole")
 			}
-			require.Less(t, time.Since(revoked), patience/2)
+			requireInASecond(t, revoked)
 		})
 	}
+}
+
+// requireInASecond requires that at most a second has passed. make soak has a machine for
+// it; elsewhere a busy one may take longer.
+func requireInASecond(t *testing.T, since time.Time) {
+	t.Helper()
+	bound := patience / 2
+	if os.Getenv("ABIDE_SOAK") != "" {
+		bound = time.Second
+	}
+	require.Less(t, time.Since(since), bound)
 }
 
 // Fault 91. A body that comes slowly ends with the grant.

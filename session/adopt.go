@@ -33,52 +33,78 @@ type PastSession struct {
 	Refused string
 }
 
+// PastPage is one page of the sessions that an agent stores.
+type PastPage struct {
+	Sessions []PastSession
+	// Next is the cursor of the following page; empty at the end.
+	Next string
+	// LeftOut counts the entries of the agent's page that are not in this one.
+	LeftOut int
+}
+
 // ListPast asks an agent for one page of the sessions that it stores. The agent runs in
-// workspace meanwhile. A folder selects the sessions of that folder; next is the cursor
-// of the following page, empty at the end. It returns *LoginNeeded if a person must log
-// in first.
-type ListPast func(ctx context.Context, agent, workspace, folder, cursor string) (page []PastSession, next string, err error)
+// workspace meanwhile. A folder selects the sessions of that folder. It returns
+// *LoginNeeded if a person must log in first.
+type ListPast func(ctx context.Context, agent, workspace, folder, cursor string) (PastPage, error)
 
 // NoteAdopted is the method of the note that ends the past of an adopted session.
 const NoteAdopted = "abide/adopted"
 
 // PastSessions returns a page of the sessions that an agent stores: the folder with the
-// newest first, and the newest of each folder first.
-func (m *Manager) PastSessions(ctx context.Context, agent, folder, cursor string) (page []PastSession, next string, err error) {
+// newest first, and the newest of each folder first. Their texts are single lines that can
+// be printed.
+func (m *Manager) PastSessions(ctx context.Context, agent, folder, cursor string) (PastPage, error) {
 	current := m.settings.Load()
 	if m.listPast == nil || !current.Configured(agent) {
-		return nil, "", fmt.Errorf("%w: no agent %q is configured", state.ErrNotFound, agent)
+		return PastPage{}, fmt.Errorf("%w: no agent %q is configured", state.ErrNotFound, agent)
 	}
 	workspace, err := current.Resolve(folder)
 	if err != nil {
-		return nil, "", err
+		return PastPage{}, err
 	}
 	if folder != "" {
 		folder = workspace
 	}
+	release, err := m.AgentSlot(ctx)
+	if err != nil {
+		return PastPage{}, err
+	}
+	defer release()
 	bounded, cancel := context.WithTimeout(ctx, current.Limits.AgentStart)
 	defer cancel()
-	page, next, err = m.listPast(bounded, agent, workspace, folder, cursor)
+	page, err := m.listPast(bounded, agent, workspace, folder, cursor)
 	if err != nil {
-		return nil, "", refusedByAgent(agent, "list its sessions", err)
+		return PastPage{}, refusedByAgent(agent, "list its sessions", err)
 	}
+	told := len(page.Sessions)
+	page.Sessions = slices.DeleteFunc(page.Sessions, func(p PastSession) bool { return checkAgentSessionID(p.AgentSessionID) != nil })
+	page.LeftOut += told - len(page.Sessions)
 	here := m.continued(ctx, agent)
 	newest := map[string]time.Time{}
-	for i, p := range page {
-		page[i].SessionID = here[p.AgentSessionID]
+	for i := range page.Sessions {
+		p := &page.Sessions[i]
+		p.SessionID = here[p.AgentSessionID]
 		if _, err := current.Resolve(p.Folder); p.Folder == "" {
-			page[i].Refused = "the agent does not tell its folder"
+			p.Refused = "the agent does not tell its folder"
 		} else if err != nil {
-			page[i].Refused = withoutSentinel(err)
+			p.Refused = state.OneLine(withoutSentinel(err))
 		}
+		p.Folder, p.Title = state.OneLine(p.Folder), state.AgentTitle(p.Title)
 		if p.UpdatedAt.After(newest[p.Folder]) {
 			newest[p.Folder] = p.UpdatedAt
 		}
 	}
-	slices.SortStableFunc(page, func(a, b PastSession) int {
+	slices.SortStableFunc(page.Sessions, func(a, b PastSession) int {
 		return cmp.Or(newest[b.Folder].Compare(newest[a.Folder]), strings.Compare(a.Folder, b.Folder), b.UpdatedAt.Compare(a.UpdatedAt))
 	})
-	return page, next, nil
+	return page, nil
+}
+
+func checkAgentSessionID(id string) error {
+	if id == "" || len(id) > maxAgentSessionID || !state.Printable(id) {
+		return fmt.Errorf("%w: an agent_session_id has 1 to %d printable bytes", state.ErrInvalid, maxAgentSessionID)
+	}
+	return nil
 }
 
 // continued returns the sessions of the hub that continue sessions of an agent, by the
@@ -117,11 +143,11 @@ type AdoptRequest struct {
 // Repeating it finds the session; made reports whether it was created.
 func (m *Manager) Adopt(ctx context.Context, r AdoptRequest) (b *BackgroundSession, made bool, err error) {
 	current := m.settings.Load()
-	switch {
-	case !current.Configured(r.Agent):
+	if !current.Configured(r.Agent) {
 		return nil, false, fmt.Errorf("%w: no agent %q is configured", state.ErrNotFound, r.Agent)
-	case r.AgentSessionID == "" || len(r.AgentSessionID) > maxAgentSessionID || !state.Printable(r.AgentSessionID):
-		return nil, false, fmt.Errorf("%w: an agent_session_id has 1 to %d printable bytes", state.ErrInvalid, maxAgentSessionID)
+	}
+	if err := checkAgentSessionID(r.AgentSessionID); err != nil {
+		return nil, false, err
 	}
 	done, err := m.creating.hold(ctx, creationKey{"agent " + r.Agent, r.AgentSessionID})
 	if err != nil {
@@ -145,12 +171,18 @@ func (m *Manager) Adopt(ctx context.Context, r AdoptRequest) (b *BackgroundSessi
 	if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
 		return nil, false, err
 	}
+	release, err := m.AgentSlot(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
 	staged, most, err := m.stagingFile()
 	if err != nil {
 		return nil, false, err
 	}
 	defer staged.Close()
 	past, err := m.loadPast(ctx, current, r, workspace, title, staged, most)
+	release()
 	if err != nil {
 		return nil, false, refusedByAgent(r.Agent, "load that session", err)
 	}
@@ -177,11 +209,11 @@ const (
 func (m *Manager) folderOf(ctx context.Context, r AdoptRequest) (folder, title string, err error) {
 	cursor := ""
 	for range maxPastPages {
-		page, next, err := m.PastSessions(ctx, r.Agent, "", cursor)
+		page, err := m.PastSessions(ctx, r.Agent, "", cursor)
 		if err != nil {
 			return "", "", err
 		}
-		for _, p := range page {
+		for _, p := range page.Sessions {
 			if p.AgentSessionID != r.AgentSessionID {
 				continue
 			}
@@ -190,7 +222,7 @@ func (m *Manager) folderOf(ctx context.Context, r AdoptRequest) (folder, title s
 			}
 			return p.Folder, p.Title, nil
 		}
-		if cursor = next; cursor == "" {
+		if cursor = page.Next; cursor == "" {
 			break
 		}
 	}
@@ -238,7 +270,7 @@ func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRe
 func refusedByAgent(agent, what string, err error) error {
 	var login *LoginNeeded
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, state.ErrNotFound), errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrUnavailable):
+	case errors.Is(err, context.Canceled), errors.Is(err, state.ErrNotFound), errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrBusy), errors.Is(err, state.ErrUnavailable):
 		return err
 	case errors.As(err, &login):
 		return fmt.Errorf("%w: the agent %s could not %s: %s", state.ErrConflict, agent, what, login.Error())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -33,11 +34,11 @@ func hadBefore(t *testing.T) (h *hub, demo hubOption, of session.PastSession) {
 	h = newDiskHub(t, demo, func(o *session.Options, _ *store.Options) {
 		o.DefaultWorkspace = before.workspace
 	})
-	page, next, err := h.manager.PastSessions(ctxOf(t), "demo", "", "")
+	page, err := h.manager.PastSessions(ctxOf(t), "demo", "", "")
 	require.NoError(t, err)
-	require.Empty(t, next)
-	require.Len(t, page, 1)
-	return h, demo, page[0]
+	require.Empty(t, page.Next)
+	require.Len(t, page.Sessions, 1)
+	return h, demo, page.Sessions[0]
 }
 
 func adopt(t *testing.T, h *hub, id string) (b *session.BackgroundSession, made bool) {
@@ -87,9 +88,9 @@ func TestASessionThatAnAgentHasIsContinued(t *testing.T) {
 		account.Apply(e)
 	}
 	require.Equal(t, []transcript.AccountPrompt{{Text: "/plan"}, {Text: "/markdown"}}, account.Prompts, "what a replay is held against")
-	page, _, err := h.manager.PastSessions(ctxOf(t), "demo", past.Folder, "")
+	page, err := h.manager.PastSessions(ctxOf(t), "demo", past.Folder, "")
 	require.NoError(t, err)
-	require.Equal(t, b.ID(), page[0].SessionID)
+	require.Equal(t, b.ID(), page.Sessions[0].SessionID)
 }
 
 func TestAnAgentsSessionIsContinuedOnceHoweverOftenItIsAsked(t *testing.T) {
@@ -169,4 +170,59 @@ func TestAPastTakesAtMostHalfOfTheFreeDisk(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrTooLarge)
 	require.ErrorContains(t, err, "1500 bytes, half of the free disk: free some disk first")
 	require.Empty(t, c.journal.List())
+}
+
+func TestWhatAnAgentSaysOfItsSessionsIsCleanedAndCounted(t *testing.T) {
+	workspace := t.TempDir()
+	h := newHub(t, func(o *session.Options, _ *store.Options) {
+		o.DefaultWorkspace = workspace
+		o.ListPast = func(context.Context, string, string, string, string) (session.PastPage, error) {
+			return session.PastPage{LeftOut: 2, Sessions: []session.PastSession{
+				{AgentSessionID: "a", Folder: workspace, Title: "\x1b[31mred\r\nand \u202eback " + strings.Repeat("x", 1000)},
+				{AgentSessionID: "b", Folder: "/odd\nfolder\x1b[0m"},
+				{AgentSessionID: "c\n", Folder: workspace},
+				{AgentSessionID: strings.Repeat("d", 501), Folder: workspace},
+			}}, nil
+		}
+	})
+	page, err := h.manager.PastSessions(ctxOf(t), h.manager.Settings().Agents[0].Name, "", "")
+	require.NoError(t, err)
+	require.Equal(t, 4, page.LeftOut)
+	require.Len(t, page.Sessions, 2)
+	for _, s := range page.Sessions {
+		for _, text := range []string{s.AgentSessionID, s.Folder, s.Title, s.Refused} {
+			require.True(t, state.Printable(text), "%q", text)
+			require.Less(t, len(text), 1000)
+		}
+	}
+}
+
+// TestAnAgentThatIsAskedForItsSessionsCountsAmongTheRunning has one slot, which an agent
+// at work holds.
+func TestAnAgentThatIsAskedForItsSessionsCountsAmongTheRunning(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	h := newHub(t, func(o *session.Options, _ *store.Options) {
+		o.Limits.Agents = 1
+		o.ListPast = func(context.Context, string, string, string, string) (session.PastPage, error) {
+			asked <- struct{}{}
+			return session.PastPage{}, nil
+		}
+	})
+	agent := h.manager.Settings().Agents[0].Name
+	release, err := h.manager.AgentSlot(ctxOf(t))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(ctxOf(t))
+	cancel()
+	_, err = h.manager.PastSessions(ctx, agent, "", "")
+	require.ErrorIs(t, err, context.Canceled)
+	_, _, err = h.manager.Adopt(ctx, session.AdoptRequest{Agent: agent, AgentSessionID: "a", Workspace: h.workspace, Actor: person("ann")})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, asked)
+	_, err = h.manager.AgentSlot(ctxOf(t))
+	require.ErrorIs(t, err, state.ErrBusy)
+	require.ErrorContains(t, err, "1 agents are running and at work")
+	release()
+	_, err = h.manager.PastSessions(ctxOf(t), agent, "", "")
+	require.NoError(t, err)
+	require.Len(t, asked, 1)
 }

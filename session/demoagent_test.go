@@ -42,15 +42,16 @@ func withDemoAgent(t *testing.T) hubOption {
 	state := t.TempDir()
 	return func(o *session.Options, _ *store.Options) {
 		o.Agents = []settings.Agent{{Name: "demo"}}
-		o.ListPast = func(ctx context.Context, agent, workspace, folder, cursor string) (page []session.PastSession, next string, err error) {
-			stored, next, err := acp.List(ctx, acp.Config{
+		o.ListPast = func(ctx context.Context, agent, workspace, folder, cursor string) (page session.PastPage, err error) {
+			stored, err := acp.List(ctx, acp.Config{
 				Name: agent, Command: []string{self}, Env: map[string]string{demoRole: state},
 				Workspace: workspace, HubID: "hub", RunID: "run", SessionID: "list",
 			}, folder, cursor)
-			for _, s := range stored {
-				page = append(page, session.PastSession{AgentSessionID: s.ID, Folder: s.Workspace, Title: s.Title, UpdatedAt: s.UpdatedAt})
+			page.Next, page.LeftOut = stored.Next, stored.LeftOut
+			for _, s := range stored.Sessions {
+				page.Sessions = append(page.Sessions, session.PastSession{AgentSessionID: s.ID, Folder: s.Workspace, Title: s.Title, UpdatedAt: s.UpdatedAt})
 			}
-			return page, next, err
+			return page, err
 		}
 		o.StartAgent = func(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 			a, err := acp.Start(ctx, acp.Config{

@@ -73,24 +73,25 @@ func (a *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 }
 
 // listPast is a session.ListPast.
-func (a *agents) listPast(ctx context.Context, name, workspace, folder, cursor string) (page []session.PastSession, next string, err error) {
+func (a *agents) listPast(ctx context.Context, name, workspace, folder, cursor string) (page session.PastPage, err error) {
 	for _, agent := range *a.configured.Load() {
 		if agent.Name != name {
 			continue
 		}
 		c := agentsetup.Run(agent, versionText())
 		c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = workspace, a.hubID, a.runID, "list-"+name, a.logger
-		stored, next, err := acp.List(ctx, c, folder, cursor)
+		stored, err := acp.List(ctx, c, folder, cursor)
 		var login *acp.AuthError
 		if errors.As(err, &login) {
-			return nil, "", loginNeeded(login.Methods, err)
+			return page, loginNeeded(login.Methods, err)
 		}
-		for _, s := range stored {
-			page = append(page, session.PastSession{AgentSessionID: s.ID, Folder: s.Workspace, Title: s.Title, UpdatedAt: s.UpdatedAt})
+		page.Next, page.LeftOut = stored.Next, stored.LeftOut
+		for _, s := range stored.Sessions {
+			page.Sessions = append(page.Sessions, session.PastSession{AgentSessionID: s.ID, Folder: s.Workspace, Title: s.Title, UpdatedAt: s.UpdatedAt})
 		}
-		return page, next, err
+		return page, err
 	}
-	return nil, "", fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, name)
+	return page, fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, name)
 }
 
 func (a *agents) run(ctx context.Context, agent config.Agent, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {

@@ -138,7 +138,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 func (h *hub) agentGate() agentGate {
 	setup := &agentsetup.Setup{
 		Loader: h.loader, HubID: h.store.HubID(), RunID: h.store.RunID(), Version: versionText(), Logger: h.logger, Apply: h.reconfigure,
-		Busy: make(chan struct{}, 1),
+		Busy: make(chan struct{}, 1), Slot: h.manager.AgentSlot,
 	}
 	if err := setup.RemoveFolders(); err != nil {
 		h.logger.Warn("folders of an earlier run's agents could not be removed", "err", err)

@@ -81,7 +81,15 @@ func (l *Logins) Begin(ctx context.Context, agent config.Agent, in wire.Login, u
 	if err := Seen(agent, methods[at].Command, in.Command); err != nil {
 		return wire.AgentLogin{}, err
 	}
-	return l.start(agent, methods[at], until)
+	release, err := l.setup.slot(ctx)
+	if err != nil {
+		return wire.AgentLogin{}, err
+	}
+	answer, err := l.start(agent, methods[at], until, release)
+	if err != nil {
+		release()
+	}
+	return answer, err
 }
 
 // Seen returns an error if a login's command is neither what a person has seen, nor the
@@ -111,7 +119,8 @@ func (l *Logins) take() error {
 	return nil
 }
 
-func (l *Logins) start(agent config.Agent, method acp.AuthMethod, until func(context.Context) context.Context) (wire.AgentLogin, error) {
+// start runs a method's command, and releases its slot when that has ended.
+func (l *Logins) start(agent config.Agent, method acp.AuthMethod, until func(context.Context) context.Context, release func()) (wire.AgentLogin, error) {
 	folder, err := l.setup.folder("login")
 	if err != nil {
 		return wire.AgentLogin{}, err
@@ -136,6 +145,7 @@ func (l *Logins) start(agent config.Agent, method acp.AuthMethod, until func(con
 		}
 		end()
 		<-terminal.Done()
+		release()
 		return os.RemoveAll(folder)
 	})
 	text, size, ended := terminal.Output(ctx, -1)

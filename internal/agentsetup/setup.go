@@ -37,6 +37,8 @@ type Setup struct {
 	Logger  *slog.Logger
 	// Apply applies a changed configuration; nil leaves that to a hub.
 	Apply func(config.Config)
+	// Slot waits for one of the running agents that a hub may have. Nil allows any number.
+	Slot func(context.Context) (release func(), err error)
 	// Busy has room for one: an agent that is visited. Nil allows any number.
 	Busy chan struct{}
 }
@@ -218,6 +220,11 @@ func (s *Setup) Visit(ctx context.Context, agent config.Agent, do func(context.C
 			return fmt.Errorf("%w: another agent is being checked: try again when that is done", state.ErrConflict)
 		}
 	}
+	release, err := s.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	folder, err := s.folder("check")
 	if err != nil {
 		return err
@@ -228,6 +235,13 @@ func (s *Setup) Visit(ctx context.Context, agent config.Agent, do func(context.C
 	c := Run(agent, s.Version)
 	c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = folder, s.HubID, s.RunID, "check", s.Logger
 	return do(ctx, c)
+}
+
+func (s *Setup) slot(ctx context.Context) (release func(), err error) {
+	if s.Slot == nil {
+		return func() {}, nil
+	}
+	return s.Slot(ctx)
 }
 
 // folder makes an empty folder for an agent outside of any session.

@@ -263,6 +263,9 @@ func (p *Program) printPast(page wire.PastSessions) error {
 	if err := p.table(rows); err != nil {
 		return err
 	}
+	if page.LeftOut > 0 {
+		fmt.Fprintf(p.Stderr, "%s of this page left out: name a --workspace to see fewer, or continue one by its ID\n", counted(page.LeftOut, "session"))
+	}
 	if page.NextCursor != "" {
 		fmt.Fprintf(p.Stderr, "More: --cursor %s\n", plain.Line(page.NextCursor))
 	}

@@ -14,7 +14,7 @@ func adoptRows() section {
 	return section{
 		title: "Sessions that an agent has",
 		about: []string{
-			"Both start the agent for the request and stop it. 409 says in the agent's words why it does not list or load; 403 that its folder is not allowed.",
+			"Both start the agent for the request and stop it. 409 says in the agent's words why it does not list or load; 403 that its folder is not allowed, 503 that as many agents are at work as may run. A page has at most 500 entries; `left_out` counts those of the agent's page that it does not have.",
 			"An adopted session has `adopted{agent_session_id}`. Its log begins with the past as the agent told it, up to the note `abide/adopted`; usage of that time is left out.",
 		},
 		rows: []route{
@@ -42,12 +42,12 @@ func adoptRows() section {
 
 func pastRoute(s *API, c *call) error {
 	q := c.r.URL.Query()
-	page, next, err := s.manager.PastSessions(c.r.Context(), agentName(c), q.Get("folder"), q.Get("cursor"))
+	page, err := s.manager.PastSessions(c.r.Context(), agentName(c), q.Get("folder"), q.Get("cursor"))
 	if err != nil {
 		return err
 	}
-	answer := wire.PastSessions{Sessions: make([]wire.PastSession, 0, len(page)), NextCursor: next}
-	for _, p := range page {
+	answer := wire.PastSessions{Sessions: make([]wire.PastSession, 0, len(page.Sessions)), NextCursor: page.Next, LeftOut: page.LeftOut}
+	for _, p := range page.Sessions {
 		of := wire.PastSession{AgentSessionID: p.AgentSessionID, Folder: p.Folder, Title: p.Title, SessionID: p.SessionID, Refused: p.Refused}
 		if !p.UpdatedAt.IsZero() {
 			at := p.UpdatedAt.UTC()

@@ -7,6 +7,8 @@ type PastSessions struct {
 	Sessions []PastSession `json:"sessions"`
 	// NextCursor asks for the next page; it is absent on the last.
 	NextCursor string `json:"next_cursor,omitempty"`
+	// LeftOut counts the entries of the agent's page that are not in this one.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 // PastSession is a session that an agent stores.

@@ -76,15 +76,15 @@ func TestSessionIsResumedWhereTheAgentOffersIt(t *testing.T) {
 	require.False(t, began.ContextLost)
 	require.Equal(t, a.SessionID(), b.SessionID())
 	require.Equal(t, event.StopEndTurn, turnOf(t, b, s, "/markdown").StopReason)
-	stored, next, err := acp.List(context.Background(), beside(cfg), cfg.Workspace, "")
+	stored, err := acp.List(context.Background(), beside(cfg), cfg.Workspace, "")
 	require.NoError(t, err)
-	require.Empty(t, next)
-	require.Len(t, stored, 1)
-	require.Equal(t, "/plan", stored[0].Title)
+	require.Empty(t, stored.Next)
+	require.Len(t, stored.Sessions, 1)
+	require.Equal(t, "/plan", stored.Sessions[0].Title)
 	require.NoError(t, b.Forget(context.Background()))
-	stored, _, err = acp.List(context.Background(), beside(cfg), cfg.Workspace, "")
+	stored, err = acp.List(context.Background(), beside(cfg), cfg.Workspace, "")
 	require.NoError(t, err)
-	require.Empty(t, stored)
+	require.Empty(t, stored.Sessions)
 }
 
 func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {

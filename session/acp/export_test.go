@@ -108,6 +108,6 @@ func TextOf(quoted []byte) (text string, exact bool) { return new(objects).textO
 
 // ListPast asks for the agent's sessions in its folder while it has one open.
 func (a *Agent) ListPast(ctx context.Context) error {
-	_, _, err := a.list(ctx, a.cfg.Workspace, "")
+	_, err := a.list(ctx, a.cfg.Workspace, "")
 	return err
 }

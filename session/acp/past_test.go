@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,20 +30,46 @@ func playLists(f *fake) int {
 
 func TestAnAgentsSessionsAreListedWithoutBeginningOne(t *testing.T) {
 	cfg := config(t, "lists")
-	page, next, err := acp.List(context.Background(), cfg, "", "")
+	page, err := acp.List(context.Background(), cfg, "", "")
 	require.NoError(t, err)
-	require.Equal(t, "two", next)
+	require.Equal(t, "two", page.Next)
 	require.Equal(t, []acp.StoredSession{
 		{ID: "a", Workspace: "/here", Title: "Tests", UpdatedAt: time.Date(2026, 11, 20, 10, 0, 0, 5e8, time.UTC)},
 		{ID: "b", Workspace: "/here"},
-	}, page)
-	page, next, err = acp.List(context.Background(), cfg, "/there", next)
+	}, page.Sessions)
+	page, err = acp.List(context.Background(), cfg, "/there", page.Next)
 	require.NoError(t, err)
-	require.Empty(t, next)
-	require.Equal(t, []acp.StoredSession{{ID: "c", Workspace: "/there"}}, page)
+	require.Equal(t, acp.StoredPage{Sessions: []acp.StoredSession{{ID: "c", Workspace: "/there"}}}, page)
 
-	_, _, err = acp.List(context.Background(), config(t, "loads"), "", "")
+	_, err = acp.List(context.Background(), config(t, "loads"), "", "")
 	require.ErrorIs(t, err, acp.ErrNotOffered)
+}
+
+// playListsMany lists more sessions than a page may have, and some that are too long.
+func playListsMany(f *fake) int {
+	m := f.expect("initialize")
+	f.result(m.ID, `{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{}}}}`)
+	m = f.expect("session/list")
+	entries := []string{
+		fmt.Sprintf(`{"sessionId":%q,"cwd":"/here"}`, strings.Repeat("i", 501)),
+		fmt.Sprintf(`{"sessionId":"deep","cwd":%q}`, "/"+strings.Repeat("d", 4096)),
+		fmt.Sprintf(`{"sessionId":"long","cwd":"/here","title":%q}`, strings.Repeat("t", 5000)),
+	}
+	for i := range 600 {
+		entries = append(entries, fmt.Sprintf(`{"sessionId":"s%d","cwd":"/here"}`, i))
+	}
+	f.result(m.ID, `{"sessions":[`+strings.Join(entries, ",")+`]}`)
+	f.next()
+	return 0
+}
+
+func TestAPageOfAnAgentsSessionsIsBoundedAndSaysHowManyAreMissing(t *testing.T) {
+	page, err := acp.List(context.Background(), config(t, "lists-many"), "", "")
+	require.NoError(t, err)
+	require.Len(t, page.Sessions, 500)
+	require.Equal(t, 603-500, page.LeftOut)
+	require.Equal(t, "long", page.Sessions[0].ID)
+	require.Len(t, page.Sessions[0].Title, 1024)
 }
 
 func TestAnAdoptedSessionsHistoryIsRecordedOnce(t *testing.T) {

@@ -89,7 +89,7 @@ func TestTheReasonOfARefusalIsTold(t *testing.T) {
 			note: "The agent answered session/delete with an error: " + want + ".",
 		},
 		"list": {method: "session/list", do: func(_ *testing.T, cfg acp.Config, _ *sink) error {
-			_, _, err := acp.List(ctx, cfg, "", "")
+			_, err := acp.List(ctx, cfg, "", "")
 			return err
 		}},
 		"log in":  {method: "authenticate", do: func(_ *testing.T, cfg acp.Config, _ *sink) error { return acp.LogIn(ctx, cfg, "key") }},

@@ -24,6 +24,7 @@ func roles() map[string]func(*fake) int {
 		"hostile":    playHostile,
 		"loads":      playLoads,
 		"lists":      playLists,
+		"lists-many": playListsMany,
 		"models":     playModels,
 		"say":        playSay,
 		"exits":      playExits,

@@ -153,9 +153,9 @@ func TestBothDirectionsFollowTheProtocolsSchema(t *testing.T) {
 	finish(t, a, s)
 	listing := t.TempDir()
 	cfg.Env["ACP_TEST_WIRE"] = listing
-	stored, _, err := acp.List(ctx, cfg, cfg.Workspace, "")
+	stored, err := acp.List(ctx, cfg, cfg.Workspace, "")
 	require.NoError(t, err)
-	require.Len(t, stored, 1)
+	require.Len(t, stored.Sessions, 1)
 
 	schema := openSchema(t)
 	client, agent := wireOf(t, wire, "client"), wireOf(t, wire, "agent")

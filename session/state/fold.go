@@ -232,7 +232,7 @@ func (f *Fold) applyAgent(p event.Payload) bool {
 		p.Raw = nil
 		f.Usage = &p
 	case event.Title:
-		f.Title = Cut(OneLine(p.Title), titleRunes)
+		f.Title = AgentTitle(p.Title)
 	default:
 		return false
 	}

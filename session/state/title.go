@@ -65,6 +65,9 @@ func abbreviated(text string) bool {
 	return strings.Contains(word, ".") && strings.IndexFunc(word, unicode.IsDigit) < 0
 }
 
+// AgentTitle is a title that an agent gave, for lists.
+func AgentTitle(title string) string { return Cut(OneLine(title), titleRunes) }
+
 // OneLine returns text as one line of printable runes with single blanks.
 func OneLine(text string) string {
 	if isOneLine(text) {

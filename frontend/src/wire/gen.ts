@@ -1049,6 +1049,7 @@ export interface PastSession {
 export interface PastSessions {
   sessions: PastSession[]
   next_cursor?: string
+  left_out?: number
 }
 
 export interface Adopt {
