@@ -18,7 +18,7 @@ import (
 
 // play runs this process as an agent and returns its exit code.
 func play(role string) int {
-	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd, "siege": playSiege, "telltale": playTelltale}
+	roles := map[string]func() error{"tap": playTap, "replay": playReplay, "crowd": playCrowd, "siege": playSiege, "telltale": playTelltale, "refuses": playRefuses}
 	run, ok := roles[role]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "no role %q\n", role)

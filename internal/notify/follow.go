@@ -33,6 +33,8 @@ type fold struct {
 	turn     int
 	started  time.Time // when turn began; zero is not known
 	cut      int       // the turn that was interrupted
+	cutNote  *Note     // its message, until its end says more
+	reasoned bool      // the error of its end is the reason
 	open     []Note    // the questions that wait, oldest first
 	found    []found
 }
@@ -171,8 +173,9 @@ func (f *fold) take(e event.Event, p event.Payload) {
 		f.tell(fresh, note)
 	case event.TurnInterrupted:
 		f.cut = e.Turn
-		f.tell(fresh, Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: cutOff(p.Reason)})
-	case event.TurnEnd:
+		f.cutNote = &Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: cutOff(p.Reason)}
+		f.reasoned = p.Reason == event.CutProviderError || p.Reason == event.CutAgentExit
+	case event.TurnEnd: // it is written together with what interrupted its turn
 		f.tell(fresh, f.ended(e, p))
 	}
 }
@@ -181,6 +184,14 @@ func (f *fold) take(e event.Event, p event.Payload) {
 // sent.
 func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
 	note := Note{Seq: e.Seq, At: e.Time}
+	if cut := f.cutNote; cut != nil {
+		f.cutNote = nil
+		if f.reasoned && p.Error != nil {
+			text, _ := fit(legible(p.Error.Message), maxBody)
+			cut.Body = "Interrupted: " + text
+		}
+		return *cut
+	}
 	switch {
 	case f.cut == e.Turn && e.Turn > 0, p.StopReason == event.StopCancelled, p.By != "":
 	case p.Error != nil, p.StopReason == event.StopInterrupted, p.StopReason == event.StopAgentExit, p.StopReason == event.StopHubRestart:

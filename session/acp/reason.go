@@ -2,6 +2,8 @@ package acp
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,13 +12,17 @@ const (
 	longestReason = 4000
 	// deepestReason limits how deep a reason lies in an error's data.
 	deepestReason = 6
+	// mostUnwrapped limits how often JSON is looked for in a text, and mostRead how much
+	// of a text is read for it, in bytes.
+	mostUnwrapped = 32
+	mostRead      = 64 << 10
 )
 
 // errorText returns an agent's error for a person: its message, and the reason in
 // its data where the message lacks it. Agents put the reason there and say
 // "Internal error" before it. JSON in a message is replaced by the message in it.
 func errorText(message string, data json.RawMessage) string {
-	message = unwrapped(strings.TrimSpace(message), deepestReason)
+	message = unwrapped(head(strings.TrimSpace(message)), deepestReason)
 	reason := strings.TrimSpace(reasonIn(data, deepestReason))
 	switch {
 	case message == "" && reason == "":
@@ -33,6 +39,8 @@ func errorText(message string, data json.RawMessage) string {
 	return shortened(message)
 }
 
+func head(text string) string { return text[:min(len(text), mostRead)] }
+
 func shortened(text string) string {
 	if len(text) <= longestReason {
 		return text
@@ -40,21 +48,31 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:longestReason], "") + " …"
 }
 
-// reasonIn returns the reason in an error's data: a string, or the field of an
-// object that agents use for it; empty if there is none.
+// reasonIn returns the reason in an error's data: a string, the field of an object that
+// agents use for it, or those of a list; empty if there is none.
 func reasonIn(data json.RawMessage, depth int) string {
 	if depth == 0 || isNull(data) {
 		return ""
 	}
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		return unwrapped(text, depth-1)
+		return unwrapped(head(text), depth-1)
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) == nil {
+		var reasons []string
+		for _, one := range list[:min(len(list), mostUnwrapped)] {
+			if reason := reasonIn(one, depth-1); reason != "" && !slices.Contains(reasons, reason) {
+				reasons = append(reasons, reason)
+			}
+		}
+		return strings.Join(reasons, "; ")
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) != nil {
 		return ""
 	}
-	for _, name := range []string{"message", "details", "detail", "reason", "error", "data", "cause"} {
+	for _, name := range []string{"message", "details", "detail", "reason", "error", "errors", "data", "cause"} {
 		if reason := reasonIn(object[name], depth-1); reason != "" {
 			return reason
 		}
@@ -62,19 +80,30 @@ func reasonIn(data json.RawMessage, depth int) string {
 	return ""
 }
 
-// unwrapped replaces an object of JSON at the end of a text by the reason in it.
+// unwrapped replaces objects of JSON in a text, and lists of such, by the reasons in them.
 func unwrapped(text string, depth int) string {
-	at := strings.IndexByte(text, '{')
-	if at < 0 || depth <= 0 {
+	if depth <= 0 {
 		return text
 	}
-	object := json.RawMessage(strings.TrimSpace(text[at:]))
-	if !json.Valid(object) {
-		return text
+	var out strings.Builder
+	for range mostUnwrapped {
+		at := jsonIn.FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		value, reason := json.RawMessage{}, ""
+		if json.NewDecoder(strings.NewReader(text[at[0]:])).Decode(&value) == nil {
+			reason = reasonIn(value, depth-1)
+		}
+		end := at[0] + max(1, len(value))
+		if reason == "" {
+			reason = text[at[0]:end]
+		}
+		out.WriteString(text[:at[0]] + reason)
+		text = text[end:]
 	}
-	reason := reasonIn(object, depth-1)
-	if reason == "" {
-		return text
-	}
-	return strings.TrimSpace(text[:at] + reason)
+	return strings.TrimSpace(out.String() + text)
 }
+
+// jsonIn matches where an object of JSON, or a list of such, may begin.
+var jsonIn = regexp.MustCompile(`\[\s*\{|\{`)
