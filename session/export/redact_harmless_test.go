@@ -39,6 +39,11 @@ func harmless() []string {
 		"| Field | Type |\n|---|---|\n| password | string |\n| token | optional |", "password:\n  type: string\n  minLength: 8", "docker run -u 1000:1000 -p 8080:80 image", "mkdir -p src/pass && ls -a",
 		"npm test -- -p config/token.json", "git log -p internal/auth", "chown -R user:group /srv", "postgres://user:password@localhost/db", "https://host:8080/x@y", "ssh://git@github.com/x/y",
 		"#include \"token.h\"", "color: $secret-color;", "import { token } from './token2'", "password hashing with argon2id", "key = value", "keys: [a, b]",
+		"export type StopReason = 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal'", "fetch(url, { credentials: 'omit' })", `headers: ["Authorization", "Content-Type", "X-Request-Id"]`,
+		"\tserverSecret := hs.masterSecret.ServerSecret(hs.transcript)", "PrivateKey: bytes.Clone(key),", "privateKey: NonSharedBuffer;", "cfg.ClientAuth = VerifyClientCertIfGiven",
+		"SignatureAlgorithm: SHA256WithRSA,", `t.Error("invalid private key: ", err)`, `fmt.Printf("cookies: %s want cookies: %s", a, b)`, "b.getToken=function(){return this.next(),new Ze(this)};",
+		"const passOn = ['suggest', 'format', 'onState2b1c']", `{"Unexpected_token_1012":"未預期的語彙基元"}`, `{"dependencies":{"canceltoken":"^1.0.0"}}`, `<a accesskey="n" href="x.html">`,
+		"c.set(clientSecret)\nserverSecret := c.get()", "tokens = {'root': [(r'\\d+[eE]', Number), 'instruction-args']}", "removes user and password from an address", "first_pass=3, second_pass: 2a3b4c5d6e",
 		// Numbers and ids.
 		"by_id 9f3a11c07b2d4e55", "commit 4ee64c1c9f3a11c07b2d4e554ee64c1c9f3a11c0", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		"session 20260221-140307-9f3a11c0", "id: 550e8400-e29b-41d4-a716-446655440000", "From now on abide answers for token:9f3a11c07b2d4e55: allow", "token_id=9f3a11c07b2d4e55",

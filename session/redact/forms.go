@@ -189,7 +189,7 @@ func (f *finder) header(name span) string {
 }
 
 // headerValue judges the value of a header that begins at i.
-func (f *finder) headerValue(header string, as naming, i int) int {
+func (f *finder) headerValue(header string, as naming, i int, how manner) int {
 	t := f.text
 	i = skip(t, i, " \t*", mostSpace)
 	from, to, quoted := f.quoted(i)
@@ -222,8 +222,7 @@ func (f *finder) headerValue(header string, as naming, i int) int {
 	if !quoted {
 		from, to = f.bare(from)
 	}
-	how := told
-	if quoted {
+	if quoted && how == told {
 		how = written
 	}
 	if from < to && f.value(isSecret, t[from:to], how) {

@@ -9,7 +9,7 @@ import (
 // judge decides of a name and a value whether the value is a secret. JSON, text, headers,
 // arguments, addresses and tables ask it.
 type judge struct {
-	roots, whole, keys, harmless, plain, counts, kinds map[string]bool
+	roots, whole, keys, harmless, plain, counts, kinds, passes map[string]bool
 }
 
 // Words, lower case, by which names and values are judged.
@@ -20,12 +20,13 @@ const (
 		"authorization cookie cookies psk"
 	// secretWords name a secret as a whole word. Auth, sig and the like may be other things,
 	// so that their values have to look random.
-	secretWords  = "pass pw requirepass masterauth dbpass sshpass userpass keypass storepass rootpass adminpass smtppass ftppass mysqlpass pgpass jwt"
+	secretWords  = "requirepass masterauth dbpass sshpass userpass keypass storepass rootpass adminpass smtppass ftppass mysqlpass pgpass jwt"
 	weakWords    = "auth sig signature bearer httpauth basicauth proxyauth otp totp seed mnemonic"
 	beforeKey    = "api private access signing account encryption master shared secret storage consumer subscription license deploy webhook rsa aes hmac session client auth app service"
-	afterSecret  = "id ids count counts usage used limit limits max min size sizes length len type types url uri urls endpoint path paths file files filename name names field fields expires expiry expiration ttl at age policy policies manager budget rate index bucket store provider required valid enabled disabled status kind env ref version scope scopes prefix hint reset prompt strength rules rule created updated date in per stdin input form format label title description placeholder generator validator helper handler service user username host port list check error errors message messages page screen dialog button view rotation stream streams window change changes changed email hasher hashing encoder style styles color colors colour theme uses mode class option options"
+	afterSecret  = "id ids count counts usage used limit limits max min size sizes length len type types url uri urls endpoint path paths file files filename name names field fields expires expiry expiration ttl at age policy policies manager budget rate index bucket store provider required valid enabled disabled status kind env ref version scope scopes prefix hint reset prompt strength rules rule created updated date in per stdin input form format label title description placeholder generator validator helper handler service user username host port list check error errors message messages page screen dialog button view rotation stream streams window change changes changed email hasher hashing encoder style styles color colors colour theme uses mode class option options string number num numbers boolean expression params parameters gen object buffer spec schema interface impl factory cache parser lexer source node algorithm alg encoding identity identities template templates lookup table map kinds matcher pattern regex regexp start end position offset line column range begin"
+	beforePass   = "first second third final last next one two single multi render by all can will must to did should test tests"
 	countsTokens = "max min total num number n count used input output prompt completion cached cache context budget remaining limit read write reasoning thinking usage per avg average estimated"
-	harmlessNow  = "true false null nil none undefined string str text bytes byte boolean bool number int integer any object array list required optional missing invalid valid expired incorrect wrong empty unset set yes no on off default example placeholder redacted hidden masked removed unknown disabled enabled inherit prompt stdin interactive ask auto basic bearer digest negotiate value type title description username user name email login self this new func function return authentication authorization configuration environment protected encrypted hashed"
+	harmlessNow  = "true false null nil none undefined string str text bytes byte boolean bool number int integer any object array list required optional missing invalid valid expired incorrect wrong empty unset set yes no on off default example placeholder redacted hidden masked removed unknown disabled enabled inherit prompt stdin interactive ask auto basic bearer digest negotiate value type title description username user name email login self this new func function return authentication authorization configuration environment protected encrypted hashed omit include same-origin"
 )
 
 func newJudge() *judge {
@@ -38,7 +39,7 @@ func newJudge() *judge {
 	}
 	return &judge{
 		roots: set(secretRoots), whole: set(secretWords), keys: set(beforeKey), harmless: set(afterSecret), plain: set(harmlessNow),
-		counts: set(countsTokens), kinds: set(weakWords),
+		counts: set(countsTokens), kinds: set(weakWords), passes: set(beforePass),
 	}
 }
 
@@ -46,10 +47,11 @@ func newJudge() *judge {
 type naming int
 
 const (
-	noSecret  naming = iota
-	maySecret        // one of the weak words: the value has to look random
-	isToken          // token is also the word for pieces of text, which are counted
-	areTokens        // tokens, credentials: a number counts them
+	noSecret   naming = iota
+	maySecret         // one of the weak words: the value has to look random
+	areTokens         // a number counts them
+	isToken           // token is also the word for pieces of text
+	areSecrets        // passwords, credentials: a number counts them
 	isSecret
 )
 
@@ -78,8 +80,13 @@ func (j *judge) name(name string) naming {
 	for i, word := range list {
 		counted = counted || j.counts[word]
 		switch {
-		case word == "pass" && len(list) == 1:
-			best = max(best, maySecret)
+		case word == "pass" || word == "pw":
+			switch {
+			case len(list) == 1:
+				best = max(best, maySecret)
+			case i == len(list)-1 && i > 0 && !j.passes[list[i-1]]:
+				best = isSecret
+			}
 		case j.whole[word], (word == "key" || word == "keys") && i > 0 && j.keys[list[i-1]]:
 			best = isSecret
 		case j.kinds[word]:
@@ -88,7 +95,7 @@ func (j *judge) name(name string) naming {
 			best = max(best, j.root(word))
 		}
 	}
-	if counted && (best == isToken || best == areTokens) {
+	if counted && best == isToken {
 		return areTokens
 	}
 	return best
@@ -101,8 +108,10 @@ func (j *judge) root(word string) naming {
 			switch end {
 			case "token":
 				return isToken
-			case "tokens", "credentials", "creds", "passwords", "secrets", "cookies":
+			case "tokens":
 				return areTokens
+			case "credentials", "creds", "passwords", "secrets", "cookies":
+				return areSecrets
 			}
 			return isSecret
 		}
@@ -133,32 +142,40 @@ func hasRoot(name string) bool {
 	return false
 }
 
+// leastSecret is the length of the shortest secret, in bytes.
+const leastSecret = 3
+
 // value judges a value together with what its name says.
 func (j *judge) value(as naming, value string, how manner) bool {
 	value = strings.TrimSpace(value[:min(len(value), mostJudged)])
-	if as == noSecret || value == "" || j.stands(value) {
+	if as == noSecret || len(value) < leastSecret || j.stands(value) {
 		return false
 	}
 	k := kindsOf(value)
 	if k.spaces > 0 && !schemed(value) {
 		// A phrase in quotes may be a secret; one that speaks of secrets is prose.
-		return how == written && (as == isSecret || as == areTokens) && !j.speaks(value)
+		return how == written && as >= areSecrets && !j.speaks(value)
 	}
-	if k.letters == 0 && k.signs == 0 {
+	switch {
+	case k.letters == 0 && k.signs == 0:
 		return k.digits > 0 && counts(value, as, how)
+	case k.letters == 0 && as < areSecrets, k.foreign > 0 && (k.digits == 0 || as < areSecrets):
+		return false
 	}
-	if isPlace(value) || how != written && j.refers(value, k) {
+	if isPlace(value) || how != written && (j.refers(value, k) || strings.ContainsAny(value, "(){}") && !k.random()) {
 		return false
 	}
 	switch {
 	case as == maySecret || how == beside:
-		return k.random() && !(as != isSecret && how == beside && isHex(value))
+		return k.random() && !(as < areSecrets && how == beside && isHex(value))
+	case how == told && identifier(value):
+		return k.random() || k.mixed == 0 && (k.digits > 0 && len(value) >= 6 || len(value) >= 16)
 	case how == told:
-		return k.digits > 0 && len(value) >= 6 || len(value) >= 8 && (k.signs > 0 || k.mixed >= 2) || len(value) >= 16
+		return k.digits > 0 && len(value) >= 6 || len(value) >= 8
 	case j.plain[strings.ToLower(value)], j.names(value, k):
 		return false
-	case as == isToken:
-		return len(value) >= 6 && k.digits > 0 || len(value) >= 16 || len(value) >= 8 && (k.mixed > 1 || k.signs > 0)
+	case as < areSecrets:
+		return !strings.Contains(value, "(") && (len(value) >= 6 && k.digits > 0 || len(value) >= 16 || len(value) >= 8 && (k.mixed > 1 || k.signs > 0))
 	}
 	return true
 }
@@ -184,12 +201,15 @@ func (j *judge) stands(value string) bool {
 	if strings.HasPrefix(value, gone[:len(gone)-1]) || strings.Trim(value, "*•xX.-_#…?") == "" {
 		return true
 	}
-	for _, opener := range []string{"<", "${", "$(", "{{", "{%", "@{", "%(", "#{", "{", "[", "(", "&", "...", "op://", "vault:", "arn:", "file:", "env:", "process.env", "os.environ", "os.getenv", "os.Getenv", "import.meta", "ENV[", "secrets."} {
+	for _, opener := range []string{"<", "${", "$(", "{{", "{%", "@{", "%(", "#{", "{", "[", "(", "&", "...", "op://", "vault:", "arn:", "file:", "env:", "process.env", "this.", "self.", "os.environ", "os.getenv", "os.Getenv", "import.meta", "ENV[", "secrets."} {
 		if strings.HasPrefix(value, opener) {
 			return true
 		}
 	}
 	if value[0] == '$' && len(value) > 1 && strings.Trim(value[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
+		return true
+	}
+	if len(value) > 1 && value[0] == '%' && strings.IndexByte("svdqxtT+#", value[1]) >= 0 && !kindsOf(value).random() {
 		return true
 	}
 	return len(value) > 2 && value[0] == '%' && value[len(value)-1] == '%' || j.plain[strings.ToLower(value)]
@@ -210,8 +230,11 @@ func (j *judge) refers(value string, k kinds) bool {
 	if strings.ContainsAny(value, "([{") && !strings.HasPrefix(value, "[") && k.letters > 0 {
 		return identifier(value[:strings.IndexAny(value, "([{")])
 	}
-	if !identifier(value) || k.digits > 0 {
+	if !identifier(value) {
 		return false
+	}
+	if k.digits > 0 {
+		return k.mixed > 0 && j.name(value) != noSecret && len(words(value)) > 1
 	}
 	return k.dots > 0 || j.name(value) != noSecret || k.mixed < 2 && k.letters < 12 || j.plain[strings.ToLower(value)]
 }
@@ -219,7 +242,7 @@ func (j *judge) refers(value string, k kinds) bool {
 // names reports of a text in quotes whether it is the name of a secret, as in
 // {"type":"refresh_token"}.
 func (j *judge) names(value string, k kinds) bool {
-	return k.digits == 0 && identifier(value) && j.name(value) != noSecret && (len(words(value)) > 1 || j.root(strings.ToLower(value)) != noSecret && len(value) <= len("passphrase"))
+	return k.digits == 0 && identifier(value) && j.name(value) != noSecret && (len(words(value)) > 1 || len(value) <= len("passphrase"))
 }
 
 // schemed reports of the value of an Authorization header whether it is a scheme and a value.

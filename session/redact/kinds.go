@@ -12,6 +12,7 @@ const mostJudged = 256
 type kinds struct {
 	letters, upper, lower, digits, signs, spaces, dots int
 	mixed                                              int // capital letters behind small ones
+	foreign                                            int // letters of other alphabets
 	turns                                              int // changes between letters and digits
 }
 
@@ -23,6 +24,9 @@ func kindsOf(value string) (k kinds) {
 		switch {
 		case letter:
 			k.letters++
+			if r >= 0x250 {
+				k.foreign++
+			}
 			if unicode.IsUpper(r) {
 				k.upper++
 				if unicode.IsLower(before) {
@@ -62,6 +66,9 @@ func (k kinds) words() int {
 // random reports whether no word of a language looks so.
 func (k kinds) random() bool {
 	all := k.letters + k.digits + k.signs
+	if k.foreign > 0 {
+		return false
+	}
 	return all >= 8 && k.digits > 0 && k.letters > 0 && (k.turns >= 3 || k.turns >= 2 && k.upper > 0 && k.lower > 0 || k.digits >= 3 && k.upper > 1 && k.lower > 1) ||
-		all >= 20 && k.mixed >= 4
+		all >= 20 && k.mixed*4 >= k.letters
 }

@@ -98,6 +98,10 @@ func (f *finder) members(as naming, i int) int {
 	if i < f.group {
 		return 0
 	}
+	how := written
+	if as == areTokens { // of a language, mostly
+		how = beside
+	}
 	depth, last := 0, 0
 	skipped := false // the value of a member whose name says that it is none
 	for end := min(len(t), i+mostGroup); i < end; i++ {
@@ -120,32 +124,40 @@ func (f *finder) members(as naming, i int) int {
 			if after := skip(t, i, " \t\n", 8); after < len(t) && t[after] == ':' {
 				list := words(t[from:min(to, from+longestName)])
 				skipped = len(list) > 0 && f.harmless[list[len(list)-1]]
-			} else if !skipped && f.value(as, t[from:to], written) {
+			} else if !skipped && f.value(as, t[from:to], how) {
 				last = f.add(from, to)
 			}
 			i--
 		case !ends(c):
 			from, to := f.bare(i)
-			if at := strings.IndexAny(t[from:min(to, from+mostSpace)], ":=,"); at >= 0 {
-				if list := words(t[from : from+at]); t[from+at] != ',' && len(list) > 0 {
-					skipped = f.harmless[list[len(list)-1]]
-				}
-				if at == 0 {
-					continue
-				}
-				to = min(to, from+at)
-				if t[to] != ',' {
-					i = to
-					continue
-				}
+			end := from
+			for end < to && inName(t[end]) {
+				end++
 			}
-			if !skipped && f.value(as, t[from:to], told) {
+			if after := skip(t, end, " \t", 8); end > from && after < len(t) && (t[after] == ':' || t[after] == '=') {
+				list := words(t[from:min(end, from+longestName)])
+				skipped = len(list) > 0 && f.harmless[list[len(list)-1]]
+				i = after
+				continue
+			}
+			if comma := strings.IndexByte(t[from:to], ','); comma > 0 {
+				to = from + comma
+			}
+			if k := kindsOf(t[from:to]); !skipped && k.letters > 0 && (k.random() || !strings.ContainsAny(t[from:to], "()[]=+!&")) && f.value(as, t[from:to], min(how, told)) {
 				last = f.add(from, to)
 			}
 			i = max(i, to-1)
 		}
 	}
 	return last
+}
+
+// beginsCell reports whether a name begins a cell of a table or a line.
+func (f *finder) beginsCell(i int) bool {
+	for n := 0; i > 0 && n < mostSpace && strings.IndexByte(" \t*_`\"'", f.text[i-1]) >= 0; n++ {
+		i--
+	}
+	return i == 0 || f.text[i-1] == '|' || f.text[i-1] == '\n'
 }
 
 // cell judges the next cell of a table's row.
@@ -233,7 +245,7 @@ func (f *finder) element(as naming, i int) int {
 	for to > from && t[to-1] <= ' ' {
 		to--
 	}
-	if from < to && f.value(as, t[from:to], written) {
+	if from < to && !strings.Contains(t[from:to], "\n") && f.value(as, t[from:to], written) {
 		return f.add(from, to)
 	}
 	return 0
@@ -267,12 +279,13 @@ func (f *finder) sibling(as naming, i int) int {
 // pair judges the value beside a name that is a value itself: name: token, value: V.
 func (f *finder) pair(as naming, i int) int {
 	t := f.text
+	start := i
 	i = skip(t, i, "\\\"'`, \t\r\n/>", mostSpace)
 	end := i
 	for end < len(t) && end < i+mostSpace && inName(t[end]) {
 		end++
 	}
-	if !isValueName(t[i:end]) {
+	if !isValueName(t[i:end]) || strings.Contains(t[start:i], "\n") && !strings.HasPrefix(strings.ToLower(t[i:end]), "val") {
 		return 0
 	}
 	i = skip(t, skip(t, end, "\\\"'`", 8), " \t", mostSpace)
@@ -293,8 +306,11 @@ func (f *finder) second(name span, as naming, i int, header string) int {
 	if !ok {
 		return 0
 	}
+	if after := skip(t, to, "\\\"'` ", 8); after < len(t) && t[after] == ':' { // the name of another
+		return 0
+	}
 	if header != "" {
-		return f.headerValue(header, as, i)
+		return f.headerValue(header, as, i, beside)
 	}
 	how := beside
 	if t[name.from] == '-' && t[from] != '-' {
@@ -313,7 +329,7 @@ func isValueName(name string) bool {
 		return false
 	}
 	switch list[len(list)-1] {
-	case "value", "val", "values", "v", "data", "content", "text", "string", "default", "secret", "plaintext", "current":
+	case "value", "val", "values", "v", "data", "content", "text", "string", "default", "plaintext", "current":
 		return true
 	}
 	return false

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // finder finds secrets in a text: the parts that are values, their names left.
 type finder struct {
@@ -79,7 +82,7 @@ func (f *finder) after(name span, as naming) int {
 		return 0
 	}
 	header := f.header(name)
-	if name.from > 0 && t[name.from-1] == '$' { // a variable
+	if name.from > 0 && t[name.from-1] == '$' || t[name.from:name.to] == "PASS" && t[i] != '=' { // a variable, a test
 		return 0
 	}
 	switch rest := t[i:]; {
@@ -97,20 +100,17 @@ func (f *finder) after(name span, as naming) int {
 	case rest[0] == '=', rest[0] == '+' && strings.HasPrefix(rest, "+="):
 		return f.given(name, as, i+1+strings.IndexByte(rest, '='), told)
 	case rest[0] == ':' && header != "":
-		return f.headerValue(header, as, i+1)
+		return f.headerValue(header, as, i+1, told)
 	case rest[0] == ':':
-		if t[name.from:name.to] == "PASS" { // a test's
-			return 0
-		}
 		how := told
-		if f.alone(name, i+1) && as == isSecret {
+		if f.alone(name, i+1) && as >= areSecrets {
 			how = written
 		}
 		if i+1 < len(t) && t[i+1] != ' ' && credential(t[name.from:name.to], t[i+1:]) {
 			return 0
 		}
 		return f.given(name, as, i+1, how)
-	case rest[0] == '|':
+	case rest[0] == '|' && !strings.ContainsAny(t[name.to:closed], "\"'") && f.beginsCell(name.from):
 		return f.cell(as, i+1)
 	case rest[0] == '>' && name.from > 0 && (t[name.from-1] == '<' || t[name.from-1] == ':'):
 		return f.element(as, i+1)
@@ -156,7 +156,7 @@ func (f *finder) given(name span, as naming, i int, how manner) int {
 		return f.members(as, i)
 	}
 	if from, to, ok := f.quoted(i); ok {
-		if f.value(as, t[from:to], written) {
+		if !between(t[from:to]) && f.value(as, t[from:to], written) {
 			return f.add(from, to)
 		}
 		return 0
@@ -166,6 +166,11 @@ func (f *finder) given(name span, as naming, i int, how manner) int {
 		return f.add(from, to)
 	}
 	return f.behind(as, from, to)
+}
+
+// between reports of a text that seems to be in quotes whether it is between two of them.
+func between(text string) bool {
+	return text != "" && strings.IndexByte(",;)]+\"' \t", text[0]) >= 0 && strings.ContainsAny(text, " \t") || strings.Contains(text, "\n")
 }
 
 // behind looks at what follows a value that was none: "password: str = 'V'", getenv("V").
@@ -180,13 +185,16 @@ func (f *finder) behind(as naming, from, to int) int {
 		return 0
 	}
 	for range 3 { // the arguments of a call
+		if !strings.ContainsAny(t[from:min(to, from+mostJudged)], "([") {
+			return 0
+		}
 		i = skip(t, i, "(, \t", mostSpace)
-		from, end, ok := f.quoted(i)
+		start, end, ok := f.quoted(i)
 		if !ok {
 			return 0
 		}
-		if f.value(as, t[from:end], beside) {
-			return f.add(from, end)
+		if f.value(as, t[start:end], beside) {
+			return f.add(start, end)
 		}
 		i = end + 1
 	}
@@ -309,7 +317,7 @@ func (f *finder) alone(name span, value int) bool {
 	}
 	end := f.lineEnd(value)
 	rest := strings.TrimSpace(t[value:min(end, value+mostJudged)])
-	return rest != "" && !strings.ContainsAny(rest, " \t")
+	return rest != "" && !strings.ContainsAny(rest, " \t([{") && !strings.ContainsAny(rest[len(rest)-1:], ",;")
 }
 
 // spaced judges a value that only space is before: of an option, in netrc, in prose.
@@ -319,7 +327,7 @@ func (f *finder) spaced(name span, as naming, i int, closed bool) int {
 	for _, verb := range []string{"is ", "was ", "to ", "are "} {
 		if strings.HasPrefix(t[i:], verb) {
 			how = told
-			if as != isSecret {
+			if as < areSecrets {
 				how = beside
 			}
 			i = skip(t, skip(t, i+len(verb), " ", mostSpace), ":*", 3)
@@ -353,7 +361,7 @@ func (f *finder) spaced(name span, as naming, i int, closed bool) int {
 func (f *finder) login(i int) bool {
 	before := strings.Fields(f.text[max(0, i-2*mostSpace):i])
 	n := len(before)
-	return n >= 2 && (before[n-2] == "login" || before[n-2] == "machine" || before[n-2] == "user") || n >= 1 && before[n-1] == "default"
+	return n >= 2 && (before[n-2] == "machine" || before[n-2] == "login" && (slices.Contains(before, "machine") || slices.Contains(before, "default")))
 }
 
 // credential reports whether a text is the id of one of abide's credentials, as it names

@@ -10,6 +10,7 @@ import (
 type within struct {
 	as      naming // its name, or that of a list or an object around it
 	header  string // its name, if that of a header
+	how     manner // the header's value is given to it
 	program string // the command whose arguments it has
 	cut     bool   // texts of it are cut from others
 	path    bool   // its name says that it is a path
@@ -37,7 +38,7 @@ func (r *Redactor) string(s string, in within) string {
 	if r.parts.Secrets && in.as != noSecret {
 		switch {
 		case in.header != "":
-			if from, to := inHeader(r.judge, in.header, s); to > from {
+			if from, to := inHeader(r.judge, in.header, s, in.how); to > from {
 				r.learn(s[from:to])
 				r.Count.Secrets++
 				return r.Text(s[:from]) + gone + r.Text(s[to:])
@@ -66,7 +67,7 @@ func (r *Redactor) secret(value string) string {
 }
 
 // inHeader returns the secret in the value of a header.
-func inHeader(j *judge, header, value string) (from, to int) {
+func inHeader(j *judge, header, value string, how manner) (from, to int) {
 	f := &finder{judge: j, text: strconv.Quote(value)}
 	if strings.ContainsAny(value, "\"\\\n") { // then its quotes say nothing
 		f.text = "\"" + strings.Map(func(c rune) rune {
@@ -79,7 +80,7 @@ func inHeader(j *judge, header, value string) (from, to int) {
 			return 0, len(value)
 		}
 	}
-	f.headerValue(header, isSecret, 0)
+	f.headerValue(header, isSecret, 0, how)
 	if len(f.found) == 0 {
 		return 0, 0
 	}
@@ -102,7 +103,7 @@ func (r *Redactor) list(v []any, in within) {
 					how = written
 				}
 				each.header = headerName(before)
-				if each.header != "" || r.judge.value(as, s, how) {
+				if each.how = beside; each.header != "" || r.judge.value(as, s, how) {
 					each.as = as
 				}
 			}
@@ -188,7 +189,7 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 	}
 	out := make(map[string]any, len(v))
 	for name, inner := range v {
-		each := within{as: r.judge.name(name), header: headerName(name), program: in.program, cut: in.cut || name == "title" || name == "head", path: pathName(name)}
+		each := within{as: r.judge.name(name), header: headerName(name), how: written, program: in.program, cut: in.cut || name == "title" || name == "head", path: pathName(name)}
 		list := words(name[:min(len(name), longestName)])
 		switch {
 		case each.as != noSecret:
