@@ -191,36 +191,97 @@ func TestTextThatIsNotASecretStays(t *testing.T) {
 	}
 }
 
-func TestPathsOutsideOfWorkspaceAndHomeAreRemovedInEveryFormat(t *testing.T) {
-	texts := []string{
+// pathForms are texts with a path in them that has the word hushhush.
+func pathForms() []string {
+	return []string{
 		"see /data/hushhush/notes.txt", "cd /data/hushhush && ls", "PATH=/data/hushhush/bin:/opt/hushhush/bin", `open("/var/hushhush/x")`,
 		"file:///data/hushhush/x", "(/mnt/hushhush/a b)", "/etc/hushhush/conf", "`/tmp/hushhush/x`", `C:\hushhush\notes.txt`, `\\server\hushhush\x`,
 		"--config=/srv/hushhush/c.yaml", "[x](/data/hushhush/y)", "/data/hushhush", "a:/data/hushhush/b",
+		// Windows.
+		`C:\Users\hushhush\x.txt`, `c:\users\hushhush`, `C:/Users/hushhush/x`, `C:\\Users\\hushhush\\x`, `"D:\my data\hushhush\x.txt"`, `\\?\C:\data\hushhush`, `\\\\server\\hushhush\\x`,
+		"/c/Users/hushhush/x", "/mnt/c/Users/hushhush/x", "/cygdrive/d/hushhush/x", `cd /d E:\hushhush`, `file:///C:/hushhush/x`, `PATH=C:\bin;D:\hushhush\bin`, "C%3A%5Cdata%5Chushhush",
+		// Addresses and escapes.
+		"file://localhost/data/hushhush", "FILE:///data/hushhush", "file:/data/hushhush/x", "file://host/hushhush/x", "vscode://file/data/hushhush/x:3", "sqlite:////data/hushhush.db", "sqlite:///data/hushhush.db",
+		"unix:///data/hushhush.sock", "file:///data/hush%68ush/x y", "%2Fdata%2Fhushhush%2Fx", "https://host/open?file=/data/hushhush/x", "https://host/open?file=%2Fdata%2Fhushhush", "file%3A%2F%2F%2Fdata%2Fhushhush",
+		`"\/data\/hushhush\/x"`, `\u002fdata\u002fhushhush`, "&#x2F;data&#x2F;hushhush", `{\"path\":\"/data/hushhush/x\"}`, "git+file:///data/hushhush",
+		// Changes.
+		"--- /data/hushhush/a.go\n+++ /data/hushhush/b.go", "+/data/hushhush/x", "-/data/hushhush/x", "-\tx := \"/data/hushhush\"", "rename from /data/hushhush/x", "@@ -1 +1 @@ /data/hushhush/x",
+		// Programs and terminals.
+		"gcc -I/data/hushhush/include -L/opt/hushhush x.c", "@/data/hushhush/args", "2>/data/hushhush/log", "</data/hushhush/in", "\x1b[34m/data/\x1b[0mhushhush/x", "\x1b]0;/data/hushhush\x07", "ann@host:/data/hushhush$ ls",
+		"/data/hushhush/a.go:12:5: undefined", "at f (/data/hushhush/a.js:1:2)", `File "/data/hushhush/a.py", line 3`, "rsync host:/data/hushhush/ .", "docker run -v /data/hushhush:/x", "/data//hushhush/x", "/data/./hushhush",
+		"/data/../hushhush/x", "/usr/../data/hushhush/x", "/data/(hushhush)/x", "/data/[hushhush]/x", "/data/a,hushhush/x", "/data/a:hushhush/x", "/data/x{hushhush}/y", "'/data/my hushhush/x'", `/data/my\ hushhush/x`,
+		`"/data/it's hushhush/x"`, "/data/a@hushhush/x", "/data/a&hushhush/x", "/data/a#hushhush/x", "/data/ü-hushhush/x", "/data/a+hushhush", "/data/a=hushhush/x", "/data/~hushhush/x", "//data/hushhush/x", "/Data/hushhush",
+		"*/data/hushhush/x*", "**/data/hushhush**", "…/data/hushhush/x", "“/data/hushhush/x”", "→/data/hushhush", "/data/pass\u200b/hushhush", "| /data/hushhush/x |", "<path>/data/hushhush</path>", "/data/hushhush/",
+		"/hushhush.txt", "#!/opt/hushhush/python", "!/data/hushhush/x", "/data/hush\\\n", "include=/data/hushhush,/opt/hushhush", "[/data/hushhush]", "{/data/hushhush,/x}", "$(cat /data/hushhush/x)",
+		// Homes.
+		"/home/hushhush/x", "/Users/hushhush", "~hushhush/x", "/export/home/hushhush/y", "/home/hushhush", "file:///home/hushhush", "/var/home/hushhush/x", "-I/home/hushhush/include", "%2Fhome%2Fhushhush",
 	}
-	for _, text := range texts {
-		raw, err := json.Marshal(map[string]any{"command": text, "list": []string{text}})
+}
+
+func TestPathsOutsideOfWorkspaceAndHomeAreRemovedInEveryFormat(t *testing.T) {
+	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
+	say := func(text string) event.Payload { return event.AgentMessage{MessageID: "m", Text: event.Text(text)} }
+	tool := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "x", Title: "run"}}
+	for _, text := range pathForms() {
+		raw, err := json.Marshal(map[string]any{"command": text, "list": []string{text}, text: "x"})
 		require.NoError(t, err)
-		named, err := json.Marshal(map[string]any{"file_path": "/data/my hushhush", "cwd": "/my data/hushhush"})
+		named, err := json.Marshal(map[string]any{"file_path": "/data/my hushhush", "cwd": "/my data/hushhush", "dir": "/hushhush", "root": `C:\my hushhush`, "uri": "file:///my%20hushhush"})
 		require.NoError(t, err)
-		s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, event.AgentMessage{MessageID: "m", Text: event.Text(text)},
+		cut := strings.Index(text, "hush") + 4
+		whole := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, event.AgentMessage{MessageID: "m", Text: event.Text(text)},
 			event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: text, RawInput: raw}},
 			event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "d", Title: "read", RawInput: named}},
 			event.FileRead{Path: "/data/hushhush/my file", Bytes: 1}, event.TerminalOutput{TerminalID: "t", Data: event.Text(text)})
-		for _, format := range export.Formats() {
-			out := bytesOf(t, format, write(t, s, format, "paths"))
-			require.NotContains(t, out, "hushhush", "%s as %s", text, format)
+		output := sessionOf(t, prompt, event.TerminalOutput{TerminalID: "t", Data: event.Text(text[:cut])}, tool, event.TerminalOutput{TerminalID: "t", Data: event.Text(text[cut:])})
+		for name, s := range map[string]export.Session{
+			"whole": whole, "by chunk": sessionOf(t, prompt, say(text[:cut]), say(text[cut:])),
+			"by another event": sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])), "in a terminal": output,
+		} {
+			for _, format := range export.Formats() {
+				out := bytesOf(t, format, write(t, s, format, "paths"))
+				for _, part := range []string{"hushhush", "hush%68ush", "hush\u200bhush"} {
+					if at := strings.Index(out, part); at >= 0 {
+						t.Errorf("%q %s as %s: %s", text, name, format, out[max(0, at-60):min(len(out), at+20)])
+						break
+					}
+				}
+			}
 		}
 	}
 }
 
+func TestPathsOfTheSessionKeepTheirEnds(t *testing.T) {
+	for text, want := range map[string]string{
+		"see /srv/secret-project/a/b.go:3":      "see /workspace/a/b.go:3",
+		"/srv/secret-project":                   "/workspace",
+		"/srv/secret-project2/x":                "/elsewhere",
+		"/srv/secret-project.":                  "/workspace.",
+		"file:///srv/secret-project/a%20b":      "file:///workspace/a%20b",
+		"~/.claude/-srv-secret-project/x":       "~/.claude/-workspace/x",
+		"/home/ann/notes/x":                     "/home/user/notes/x",
+		"%2Fsrv%2Fsecret-project%2Fa":           "/workspace%2Fa",
+		`C:\Users\ann\notes`:                    "/home/user/notes",
+		"/srv/secret-project/a /srv/other/b.":   "/workspace/a /elsewhere.",
+		"--- /srv/secret-project/a\n+++ /x/y\n": "--- /workspace/a\n+++ /elsewhere\n",
+	} {
+		encoded, err := json.Marshal(want)
+		require.NoError(t, err)
+		require.Contains(t, write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}), export.JSONL, "paths"), string(encoded), text)
+	}
+}
+
 func TestTextThatIsNotAPathStays(t *testing.T) {
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 	for _, text := range []string{
 		"https://example.org/a/b?c=/d", "and/or", "1/2/3", "/help me", "/usr/bin/env python", "2>/dev/null", "</div>", "src/a/b.go", "./a/b", "~/notes/x", "a // b",
+		"../a/b", "a/b/c", "https://example.org/a/b", "http://localhost:8080/api/x", "ssh://git@host/a/b.git", "git@github.com:a/b.git", "/** a */", "/* a */", "x = a / b / c", "s/a/b", "$HOME/x/y", "${HOME}/x/y",
+		"application/json", "</p></div>", "<br/>", "24/7 and 11/26/2026", "km/h", "@scope/pkg/x", "C: a drive", "a: b", "10:20:30", `a\b`, `\n\t`, `\\d+\\s`, "~5/10", "https://example.org/~ann/x", "--- a/x.go\n+++ b/x.go", "/proc/self/maps",
+		"ftp://host/a/b", "- / -", "[a](https://example.org/x/y)", "(see https://example.org/a/b)", "w/o", "n/a", "TCP/IP", "refs/heads/main", "sha256/abc=", "//", "/", "/ /", "//!", "/// doc", `"$ref": "#/defs/Name"`, "/begun/", "https://host/x#/a/b",
 	} {
-		out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}), export.JSONL, "paths")
+		out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, event.TerminalOutput{TerminalID: "t", Data: event.Text(text)}), export.JSONL, "paths")
 		encoded, err := json.Marshal(text)
 		require.NoError(t, err)
-		require.Contains(t, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(out), strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(encoded)))
+		require.Equal(t, 2, strings.Count(plain.Replace(out), plain.Replace(string(encoded))), "%q: %s", text, out)
 	}
 }
 

@@ -3,6 +3,8 @@ package redact
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // What stands for a path that was removed.
@@ -75,8 +77,7 @@ func (p *pathFinder) find(t string) (cuts []cut) {
 			}
 			i = end - 1
 		case c == '\\' && strings.HasPrefix(t[i:], `\\`) && (i == 0 || !inName(t[i-1]) && t[i-1] != ':'):
-			end := pathEnd(t, i, before(t, i))
-			if strings.Trim(t[i:end], `\`) != "" && strings.Contains(strings.TrimLeft(t[i:end], `\`), `\`) {
+			if end := pathEnd(t, i, before(t, i)); isShare(t[i:end]) {
 				cuts = append(cuts, cut{span{i, end}, goneElse})
 				i = end - 1
 			} else {
@@ -101,6 +102,18 @@ func (p *pathFinder) find(t string) (cuts []cut) {
 	return cuts
 }
 
+// isShare reports of a text that begins with backslashes whether it names a host and a
+// share, escaped or not: there are half as many between them.
+func isShare(text string) bool {
+	rest := strings.TrimLeft(text, `\`)
+	host := strings.IndexByte(rest, '\\')
+	if host < 1 {
+		return false
+	}
+	lead, next := len(text)-len(rest), len(rest[host:])-len(strings.TrimLeft(rest[host:], `\`))
+	return lead == 2*next && host+next < len(rest)
+}
+
 // before is the byte before i; 0 if there is none.
 func before(t string, i int) byte {
 	if i == 0 {
@@ -119,13 +132,20 @@ func beginsPath(t string, i int) bool {
 		return true
 	}
 	switch c := t[i-1]; {
+	case c >= utf8.RuneSelf:
+		r, _ := utf8.DecodeLastRuneInString(t[:i])
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	case c == '+' || c == '-': // a line of a change
 		return i == 1 || t[i-2] == '\n' || t[i-2] == ' '
-	case c == '<':
-		return false // the end of an element
+	case c == '<': // also ends an element
+		return strings.Contains(t[i+1:pathEnd(t, i, 0)], "/")
+	case c == '*': // emphasis, unless it is a pattern
+		from := len(strings.TrimRight(t[max(0, i-3):i], "*")) + max(0, i-3)
+		end := pathEnd(t, i, 0)
+		return (from == 0 || ends(t[from-1])) && end < len(t) && t[end] == '*'
 	case isLetter(c): // -I/data/include, /mnt behind a drive
 		return i >= 2 && t[i-2] == '-' && (i == 2 || ends(t[i-3]))
-	case c == '/' || c == '.' || c == '~' || c == '\\' || c == ')' || c == ']' || c == '}' || c == '*' || c == '$' || inName(c):
+	case c == '/' || c == '.' || c == '~' || c == '\\' || c == ')' || c == ']' || c == '}' || c == '$' || c == '#' || inName(c):
 		return false
 	}
 	return true
@@ -149,7 +169,7 @@ func pathEnd(t string, i int, quote byte) int {
 			break
 		}
 	}
-	if quote != 0 && strings.IndexByte("\"'`", quote) >= 0 && end < len(t) && t[end] == ' ' {
+	if quote != 0 && strings.IndexByte("\"'`", quote) >= 0 && end < len(t) && (t[end] == ' ' || t[end] != quote && strings.IndexByte("'`", t[end]) >= 0) {
 		line := t[end:min(len(t), end+mostJudged)]
 		if n := strings.IndexAny(line, string(quote)+"\n"); n >= 0 && line[n] == quote && !strings.Contains(line[:n], " /") && !strings.Contains(line[:n], " -") && strings.Count(line[:n], " ") < 5 {
 			return end + n
@@ -218,7 +238,7 @@ func (p *pathFinder) judge(cuts []cut, t string, from, to int, local bool) []cut
 		}
 		return cuts
 	}
-	single := len(segments) == 1 && !local && !strings.HasSuffix(path, "/") && !strings.Contains(segments[0], ".")
+	single := len(segments) == 1 && !local && !strings.Contains(segments[0], ".")
 	if single || common(segments) {
 		return cuts
 	}
