@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { paired } from './rig/paired.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { stored } from './rig/stored.ts'
+import { tap } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 const files = ['one.txt', 'two.txt'].map((name) => ({
@@ -42,6 +46,45 @@ describe('files chosen for a prompt', () => {
     await until('nothing on the device', async () => (await kept(screen)) === 0)
     await screen.page.reload()
     await screen.reaches(session, asked.seq)
+    await shows(screen)
+    await screen.page.close()
+  })
+
+  test('say by touch what becomes of them: only what is a picture by its bytes goes as an image', async () => {
+    const session = await at.hub.newSession('Pictures')
+    await at.hub.turn(session, '/noise') // from now on it is known what the agent takes
+    const screen = await at.device.watch(session, phone)
+    const png = '\x89PNG\r\n\x1a\n'
+    const named = (name: string, mimeType: string, content: string) => ({
+      name,
+      mimeType,
+      buffer: Buffer.from(content, 'latin1'),
+    })
+    const [chooser] = await Promise.all([
+      screen.page.waitForEvent('filechooser'),
+      tap(screen.page.getByRole('button', { name: 'Add files' })),
+    ])
+    await chooser.setFiles([
+      named('shot.bin', 'application/octet-stream', png),
+      named('IMG_2041.HEIC', 'image/heic', '\0\0\0\x18ftypheic'),
+      named('page.png', 'image/png', '<!doctype html>'),
+      named('drawing.svg', 'image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      named('notes.txt', 'text/plain', 'notes'),
+    ])
+    const said = (name: string) => screen.page.locator(`[data-file="${name}"] small`)
+    const words = 'as a file: not a PNG, JPEG, GIF or WebP'
+    for (const [name, how] of [
+      ['shot.bin', '8 B as an image'],
+      ['IMG_2041.HEIC', `12 B ${words}`],
+      ['page.png', `15 B ${words}`],
+      ['drawing.svg', `41 B ${words}`],
+      ['notes.txt', '5 B as a file'],
+    ] as const)
+      await expect.poll(() => said(name).innerText()).toBe(how)
+    await shot(screen, 'files-390')
+    expect(await barriers(screen.page)).toEqual([])
+    for (const name of ['shot.bin', 'IMG_2041.HEIC', 'page.png', 'drawing.svg', 'notes.txt'])
+      await tap(screen.page.getByRole('button', { name: `Remove ${name}` }))
     await shows(screen)
     await screen.page.close()
   })

@@ -84,21 +84,14 @@ test.each([
 
 test('files too large, empty or too many are left out with a reason', () => {
   const big = new File([new Uint8Array(fileMax + 1)], 'big.bin')
-  expect(acceptFiles([], [big], undefined)).toEqual({
+  expect(acceptFiles([], [big])).toEqual({
     files: [],
     problem: expect.stringContaining('big.bin'),
   })
-  expect(acceptFiles([], [new File([], 'none')], undefined).problem).toContain('empty')
+  expect(acceptFiles([], [new File([], 'none')]).problem).toContain('empty')
   const full = Array.from({ length: filesMax }, (_, i) => file(String(i)))
-  expect(acceptFiles(full, [new File(['x'], 'more')], undefined).files).toHaveLength(filesMax)
-  expect(acceptFiles(full, [new File(['x'], 'more'), new File(['x'], 'last')], undefined).problem).toBe(
+  expect(acceptFiles(full, [new File(['x'], 'more')]).files).toHaveLength(filesMax)
+  expect(acceptFiles(full, [new File(['x'], 'more'), new File(['x'], 'last')]).problem).toBe(
     `A prompt takes ${filesMax} files; left out are 2: more, last.`,
   )
-})
-
-test('before sending, a warning says that the agent accepts no images', () => {
-  const picture = new File(['x'], 'a.png', { type: 'image/png' })
-  const blind = { name: 'demo', prompt_capabilities: { image: false } }
-  expect(acceptFiles([], [picture], blind).problem).toContain('takes no images')
-  expect(acceptFiles([], [picture], { name: 'demo' }).problem).toBe('')
 })

@@ -5,20 +5,10 @@ import { bytes } from '../../text/time'
 export const fileMax = 25 * 1024 * 1024
 export const filesMax = 20
 
-/** The kinds of content that an agent announced, if any. */
-interface Taker {
-  name?: string
-  prompt_capabilities?: { image?: boolean }
-}
-
-/**
- * Adds files to those chosen; the problem names the files left out, and those that the agent cannot
- * see.
- */
+/** Adds files to those chosen; the problem names the files left out. */
 export function acceptFiles(
   have: readonly OutboxFile[],
   more: readonly File[],
-  agent: Taker | undefined,
 ): { files: readonly OutboxFile[]; problem: string } {
   const files = [...have]
   const problems: string[] = []
@@ -35,7 +25,5 @@ export function acceptFiles(
     problems.push(
       t`A prompt takes ${filesMax} files; left out ${surplus.length === 1 ? t`is` : t`are ${surplus.length}:`} ${surplus.join(', ')}.`,
     )
-  if (agent?.prompt_capabilities?.image === false && files.some((f) => f.blob.type.startsWith('image/')))
-    problems.push(t`${agent.name || t`This agent`} takes no images: it will not see them.`)
   return { files, problem: problems.join(' ') }
 }

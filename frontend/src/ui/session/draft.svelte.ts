@@ -1,5 +1,4 @@
 import type { OutboxFile } from '../../state/outboxitem'
-import type { Agent } from '../../wire/gen'
 import { acceptFiles, filesMax } from './chosen'
 import type { ChosenFile, ChosenFiles } from './draftfiles'
 import {
@@ -103,9 +102,9 @@ export class Draft {
   }
 
   /** Takes files a person chose, pasted or dropped; false when there were none. */
-  add(more: FileList | undefined | null, agent: Agent | undefined): boolean {
+  add(more: FileList | undefined | null): boolean {
     if (!more || more.length === 0) return false
-    const accepted = acceptFiles(this.files, [...more], agent)
+    const accepted = acceptFiles(this.files, [...more])
     this.keep(accepted.files.slice(this.files.length))
     this.problem = accepted.problem
     return true
