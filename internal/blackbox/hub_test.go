@@ -39,6 +39,7 @@ type hub struct {
 	cmd     *exec.Cmd
 	ended   chan error // receives the result of cmd.Wait
 	env     []string   // of a recorder, beside the test's own
+	path    string     // before the PATH of the hub and of its commands, if set
 	secrets []string   // tokens and pairing codes it printed
 	hub     *client.Hub
 	socket  *os.File // handed to the hub, if set
@@ -53,6 +54,10 @@ type settings struct {
 	program string
 	// more is YAML appended to the configuration.
 	more string
+	// path is put before the PATH of the hub and of its commands.
+	path string
+	// before runs before the hub is started for the first time.
+	before func(*hub)
 }
 
 type agent struct {
@@ -76,7 +81,7 @@ func newHub(t *testing.T, s settings) *hub {
 	root := t.TempDir()
 	h := &hub{
 		t: t, program: binary(), data: filepath.Join(root, "data"), config: filepath.Join(root, "config.yaml"),
-		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: lasting(t),
+		workspace: filepath.Join(root, "workspace"), log: filepath.Join(root, "log"), addr: lasting(t), path: s.path,
 	}
 	require.NoError(t, os.Mkdir(h.workspace, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "README.md"), []byte("# A workspace\n"), 0o644))
@@ -93,8 +98,14 @@ func newHub(t *testing.T, s settings) *hub {
 	require.NoError(t, err)
 	workspaces, err := json.Marshal([]string{h.workspace})
 	require.NoError(t, err)
-	text := "agents: " + string(agents) + "\nworkspaces: " + string(workspaces) + "\n" + s.more
+	text := "workspaces: " + string(workspaces) + "\n" + s.more
+	if len(s.agents) > 0 {
+		text = "agents: " + string(agents) + "\n" + text
+	}
 	require.NoError(t, os.WriteFile(h.config, []byte(text), 0o600))
+	if s.before != nil {
+		s.before(h)
+	}
 	h.start()
 	t.Cleanup(h.finish)
 	return h
@@ -121,6 +132,13 @@ func (h *hub) in(t *testing.T) *hub {
 	inner := *h
 	inner.t = t
 	return &inner
+}
+
+func (h *hub) environ() []string {
+	if h.path == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "PATH="+h.path+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 func (h *hub) args(command string, more ...string) []string {
@@ -183,7 +201,7 @@ func (h *hub) spawn() <-chan string {
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh", h.program}, h.args("serve", "--addr", h.addr, "--open=false")...)...)
 	cmd.Dir = h.workspace
 	// Most tests send prompts without deciding about interruptions.
-	cmd.Env = append(os.Environ(), "ABIDE_QUEUE_AFTER_INTERRUPTION=continue")
+	cmd.Env = append(h.environ(), "ABIDE_QUEUE_AFTER_INTERRUPTION=continue")
 	cmd.Stderr = log
 	if h.socket != nil {
 		cmd.ExtraFiles = []*os.File{h.socket}
@@ -243,7 +261,7 @@ func (h *hub) run(command string, more ...string) (stdout, stderr string, code i
 	defer cancel()
 	cmd := exec.CommandContext(ctx, h.program, h.args(command, more...)...)
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.environ(), &out, &errs
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		require.NoError(h.t, err)

@@ -23,8 +23,8 @@ type realAgent struct {
 	name string
 	// packages are its npm packages. The first one gives the name of its folder.
 	packages []string
-	// command has ./ before the programs of the packages.
-	command []string
+	// program has ./ before the programs of the packages. Its arguments are known to abide.
+	program []string
 	// allow, reject are the option kinds it offers for a tool call.
 	allow, reject event.PermissionKind
 	// asking is the mode in which it asks, if it does not begin in that.
@@ -44,21 +44,21 @@ type realAgent struct {
 func realAgents() []realAgent {
 	return []realAgent{
 		{
-			name: "opencode", packages: []string{"opencode-ai@1.18.33"}, command: []string{"./opencode", "acp"}, oneModel: true,
+			name: "opencode", packages: []string{"opencode-ai@1.18.33"}, program: []string{"./opencode"}, oneModel: true,
 			allow: event.AllowOnce, reject: event.RejectOnce, subAgent: "task", subAgentKind: "general",
 			settings: func(_ *testing.T, _, model string) map[string]string {
 				return map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_CONFIG_CONTENT": opencodeConfig(model)}
 			},
 		},
 		{
-			name: "claude", packages: []string{"@agentclientprotocol/claude-agent-acp@0.100.0"}, command: []string{"./claude-agent-acp"},
+			name: "claude", packages: []string{"@agentclientprotocol/claude-agent-acp@0.100.0"}, program: []string{"./claude-agent-acp"},
 			allow: event.AllowOnce, reject: event.RejectOnce, subAgent: "Task", subAgentKind: "general-purpose",
 			settings: func(_ *testing.T, _, model string) map[string]string {
 				return map[string]string{"ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 			},
 		},
 		{
-			name: "codex", packages: []string{"@agentclientprotocol/codex-acp@2.6.0"}, command: []string{"./codex-acp"},
+			name: "codex", packages: []string{"@agentclientprotocol/codex-acp@2.6.0"}, program: []string{"./codex-acp"},
 			allow: event.AllowOnce, reject: event.RejectOnce, asking: "read-only",
 			asks: func(command string) string {
 				args, _ := json.Marshal(map[string]string{"cmd": command, "sandbox_permissions": "require_escalated", "justification": "to write"})
@@ -82,7 +82,7 @@ env_key = "FAKE_KEY"
 			},
 		},
 		{
-			name: "kimi", packages: []string{"@moonshot-ai/kimi-code@2.1.0", "node@22"}, command: []string{"./node", "./kimi", "acp"},
+			name: "kimi", packages: []string{"@moonshot-ai/kimi-code@2.1.0", "node@22"}, program: []string{"./node", "./kimi"},
 			allow: event.AllowOnce, reject: event.RejectOnce,
 			settings: func(t *testing.T, home, model string) map[string]string {
 				configured(t, filepath.Join(home, ".kimi-code", "config.toml"), `default_model = "fake"
@@ -152,17 +152,48 @@ func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...st
 		t.Run(a.name, func(t *testing.T) {
 			home := t.TempDir()
 			record := filepath.Join(t.TempDir(), "record")
-			spec := agent{
-				Command: install(t, a), Env: a.settings(t, home, startModel(t)),
-				Resume: map[string]any{"delegating": []string{"task"}},
-			}
+			spec := agent{Command: install(t, a), Env: a.settings(t, home, startModel(t))}
 			spec.Env["HOME"] = home
 			spec.Env[hiddenName] = strings.Join(hidden, " ")
-			h := newHub(t, settings{agents: map[string]agent{a.name: tapped(t, record, spec)}, more: "resume: {segment_tokens: 4000}\n"})
+			h := newHub(t, settings{
+				agents: map[string]agent{}, path: onPath(t, filepath.Base(a.program[len(a.program)-1]), tapped(t, record, spec)),
+				more:   "resume: {segment_tokens: 4000}\n",
+				before: func(h *hub) { add(h, a.name); require.NoError(t, os.Remove(record)) },
+			})
 			run(t, &rig{hub: h, agent: a, record: record})
 			h.requireNothingNew()
 		})
 	}
+}
+
+// onPath returns a folder with a program of this name, which runs the agent.
+func onPath(t *testing.T, program string, a agent) string {
+	t.Helper()
+	dir := t.TempDir()
+	lines := []string{"#!/bin/sh"}
+	for name, value := range a.Env {
+		lines = append(lines, "export "+name+"="+quoted(value))
+	}
+	lines = append(lines, "exec "+quoted(a.Command[0])+` "$@"`, "")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, program), []byte(strings.Join(lines, "\n")), 0o700))
+	return dir
+}
+
+// quoted returns the text as one word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// add configures an agent as a new user does, with the check that abide makes.
+func add(h *hub, name string) {
+	h.t.Helper()
+	out, errs, code := h.run("agents", "add", name, "--prompt", "[[say:hello from the check]]")
+	require.Zero(h.t, code, "%s%s", out, errs)
+	require.Contains(h.t, out, " works")
+	require.Contains(h.t, out, "hello from the check")
+	config, err := os.ReadFile(h.config)
+	require.NoError(h.t, err)
+	text := strings.Replace(string(config), name+": {", name+": {resume: {delegating: [task]}, ", 1)
+	require.NotEqual(h.t, string(config), text, "%s", config)
+	require.NoError(h.t, os.WriteFile(h.config, []byte(text), 0o600))
 }
 
 // rig is one hub with one real agent.
@@ -199,7 +230,7 @@ func install(t *testing.T, a realAgent) []string {
 	cache, err := os.UserCacheDir()
 	require.NoError(t, err)
 	dir := filepath.Join(cache, "abide-agents", filepath.Base(a.packages[0]))
-	command := slices.Clone(a.command)
+	command := slices.Clone(a.program)
 	for i, word := range command {
 		if program, ok := strings.CutPrefix(word, "./"); ok {
 			command[i] = filepath.Join(dir, "node_modules", ".bin", program)

@@ -72,6 +72,7 @@ func playTap() error {
 	if err := json.Unmarshal([]byte(os.Getenv(commandName)), &command); err != nil {
 		return err
 	}
+	command = append(command, os.Args[1:]...)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if hidden := os.Getenv(hiddenName); hidden != "" {
