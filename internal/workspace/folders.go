@@ -112,3 +112,9 @@ func below(roots []string, path string) (root, rel string, err error) {
 	}
 	return "", "", notFound(path, errors.New("no session may run there"))
 }
+
+// InRepository reports whether a folder is in a git repository. It reads files only.
+func (f *Files) InRepository(folder string) bool {
+	_, err := gitstate.Find(folder)
+	return err == nil
+}

@@ -260,7 +260,7 @@ func folderPlaceRoute(s *API, c *call) error {
 	if !filepath.IsAbs(path) {
 		place.Why = "a path begins with / or ~/"
 	} else if s.manager.Settings().Holds(path) {
-		place.Allowed = true
+		place.Allowed, place.Repository = true, s.files.InRepository(path)
 	} else if s.folders == nil {
 		place.Why = "it is outside the allowed folders"
 	} else if real, err := s.folders.Fit(path); err != nil {
@@ -303,9 +303,12 @@ func (c *call) workspace() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	folder := own.Info().Workspace
+	folder, allowed := own.Info().Workspace, own.Info().Workspace
+	if w := own.Info().Worktree; w != nil {
+		allowed = w.Of
+	}
 	// It was a real path when the session was made. A link in its place leads elsewhere.
-	if real, err := filepath.EvalSymlinks(folder); err != nil || real != folder || !c.server.manager.Settings().Holds(folder) {
+	if real, err := filepath.EvalSymlinks(folder); err != nil || real != folder || !c.server.manager.Settings().Holds(allowed) {
 		return "", NotFound("the folder of session " + own.ID())
 	}
 	return folder, nil

@@ -32,6 +32,9 @@ type FolderPlace struct {
 	Shown string `json:"shown"`
 	// Allowed means that sessions may run there.
 	Allowed bool `json:"allowed"`
+	// Repository means that it is in a git repository, so that a session there can have a
+	// worktree.
+	Repository bool `json:"repository,omitempty"`
 	// MayAllow means that POST /api/folder/allow can allow it.
 	MayAllow bool `json:"may_allow,omitempty"`
 	// Why is the reason if sessions may not run there.

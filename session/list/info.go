@@ -10,6 +10,10 @@ type Info = state.Info
 
 // infoOf returns the line of a session with this metadata, without its forks.
 func infoOf(m journal.Metadata) Info {
+	worktree := m.Worktree
+	if m.Imported {
+		worktree = nil // it is another hub's
+	}
 	return Info{
 		SessionID:   m.SessionID,
 		Name:        m.Name,
@@ -28,7 +32,7 @@ func infoOf(m journal.Metadata) Info {
 		Imported:    m.Imported,
 		ForkedFrom:  m.ForkedFrom,
 		Adopted:     m.Adopted,
-		Worktree:    m.Worktree,
+		Worktree:    worktree,
 		LastLine:    m.LastLine,
 
 		AgentSessionID: m.AgentSessionID,

@@ -1422,6 +1422,7 @@ export interface FolderPlace {
   path: string
   shown: string
   allowed: boolean
+  repository?: boolean
   may_allow?: boolean
   why?: string
 }

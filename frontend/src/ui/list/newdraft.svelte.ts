@@ -49,10 +49,10 @@ export class NewDraft {
    * after a lost answer makes no second session and no second prompt; another once anything of it
    * is another.
    */
-  key({ agent, workspace, name, prompt, mode, model }: NewSession): string {
+  key({ agent, workspace, name, prompt, mode, model, worktree }: NewSession): string {
     if (this.called === '') this.called = crypto.randomUUID()
     this.save() // before anything is sent by it
-    return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt, ...(mode || model ? [mode, model] : [])]))}`
+    return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt, ...(mode || model ? [mode, model] : []), ...(worktree ? [worktree] : [])]))}`
   }
 
   /** The form is hidden; its text is kept. Without text, the next Start makes another session. */
