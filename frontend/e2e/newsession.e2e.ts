@@ -1,5 +1,5 @@
 // A new session is made once, however often the request is sent, and the typed text is kept until then.
-import { mkdirSync, rmdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import type { SessionInfo } from '../src/wire/gen.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { repository } from './rig/git.ts'
 import { folderOf, writeFolder } from './rig/newsession.ts'
 import { shot } from './rig/shot.ts'
 
@@ -61,6 +62,40 @@ describe('a new session', () => {
   }
 
   const start = (page: Page) => page.getByRole('button', { name: 'Start', exact: true }).click()
+
+  test('works in its own copy of a repository, which is remembered for the folder', async () => {
+    const folder = inside('app')
+    writeFileSync(join(folder, 'a.md'), '# A\n')
+    const git = repository(folder)
+    git('add', '.')
+    git('commit', '--quiet', '-m', 'one')
+    const screen = await laptop.open('/', phone)
+    const { page, errors } = screen
+    await form(page)
+    expect(await page.getByLabel('Where').count()).toBe(0)
+    await writeFolder(page, folder)
+    await page.getByLabel('Where').selectOption({ label: 'In its own copy, on a new branch' })
+    await field(page, 'First prompt').fill('/plan the way home')
+    await shot(screen, 'new-session-own-copy')
+    await start(page)
+    await expect.poll(async () => (await sessions()).length).toBe(1)
+    const [made] = await sessions()
+    expect(made!.worktree).toMatchObject({ branch: 'abide/plan-the-way-home', of: folder })
+    expect(readFileSync(join(made!.workspace, 'a.md'), 'utf8')).toBe('# A\n')
+    writeFileSync(join(made!.workspace, 'b.md'), '# B\n')
+    const files = await laptop.open(`/s/${made!.session_id}/files`, phone)
+    await files.page.getByText('Level with garden.').waitFor()
+    await shot(files, 'files-own-copy')
+    await files.page.close()
+    const again = await laptop.open('/', phone)
+    await shot(again, 'list-own-copy')
+    await form(again.page)
+    await writeFolder(again.page, folder)
+    await expect.poll(() => again.page.getByLabel('Where').inputValue()).toBe('copy')
+    expect([...errors, ...again.errors]).toEqual([])
+    await page.close()
+    await again.page.close()
+  })
 
   test('whose answer was lost is not made again at the next Start, and its prompt runs once', async () => {
     const { page } = await laptop.open('/')

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,8 +129,15 @@ func (p *Program) show() *cobra.Command {
 		if p.json {
 			to = turnSink(p.Stdout)
 		}
-		if err := p.read(ctx, hub, s, s.MinSeq, to); err != nil || p.json || s.Continue == "" {
+		if err := p.read(ctx, hub, s, s.MinSeq, to); err != nil || p.json {
 			return err
+		}
+		// A viewer may not know, and an imported session has no folder here.
+		if branch, err := hub.Branch(ctx, s.SessionID); err == nil && branch.Repository {
+			p.notice("%s", plain.Line(standing(branch)))
+		}
+		if s.Continue == "" {
+			return nil
 		}
 		p.notice("in the agent's own terminal: %s", plain.Line(s.Continue))
 		return nil
@@ -138,6 +146,34 @@ func (p *Program) show() *cobra.Command {
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)
 	return cmd
+}
+
+// standing is a line about a session's branch.
+func standing(b wire.Branch) string {
+	line := "branch " + b.Branch
+	if b.Branch == "" {
+		line = fmt.Sprintf("no branch, commit %.12s", b.Commit)
+	}
+	if b.Unknown != "" {
+		return line + "; changes are unknown: " + b.Unknown
+	}
+	base := b.Base
+	if base == "" {
+		base = fmt.Sprintf("%.12s", b.BaseCommit)
+	}
+	if b.Compared {
+		line += fmt.Sprintf(": %d ahead of %s, %d behind", b.Ahead, base, b.Behind)
+	}
+	line += fmt.Sprintf("; %d not committed", b.Uncommitted)
+	if len(b.Conflicts) > 0 {
+		line += "; conflicts with " + base + ": " + strings.Join(b.Conflicts, ", ")
+		if b.ConflictsLeftOut > 0 {
+			line += fmt.Sprintf(" and %d more", b.ConflictsLeftOut)
+		}
+	} else if b.ConflictsUnknown != "" {
+		line += "; conflicts are unknown: " + b.ConflictsUnknown
+	}
+	return line
 }
 
 // read hands the events from a seq to the present end to a sink, page by page.

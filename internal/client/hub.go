@@ -118,6 +118,13 @@ func (h *Hub) Sessions(ctx context.Context, limit int, cursor string) (wire.Sess
 	return h.List(ctx, ListQuery{Limit: limit, Cursor: cursor})
 }
 
+// Branch asks where the session's branch stands.
+func (h *Hub) Branch(ctx context.Context, id string) (wire.Branch, error) {
+	var branch wire.Branch
+	err := h.do(ctx, http.MethodGet, "/api/sessions/"+url.PathEscape(id)+"/branch", nil, &branch)
+	return branch, err
+}
+
 // Delete removes a session and all it holds.
 func (h *Hub) Delete(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodDelete, "/api/sessions/"+url.PathEscape(id), nil, nil)

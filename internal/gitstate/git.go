@@ -40,6 +40,7 @@ const (
 type Git struct {
 	program string
 	slots   *slots
+	parsed  *parsed
 	stepped func(string) // nil but in tests: called between the steps of a change
 }
 
@@ -53,7 +54,7 @@ func New(ctx context.Context, program string) (*Git, error) {
 		}
 		program = found
 	}
-	g := &Git{program: program, slots: newSlots()}
+	g := &Git{program: program, slots: newSlots(), parsed: newParsed()}
 	ctx, cancel := context.WithTimeout(ctx, versionBound)
 	defer cancel()
 	out, err := g.output(ctx, command{dir: "/", args: []string{"version"}})

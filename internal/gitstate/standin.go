@@ -85,6 +85,9 @@ func (g *Git) listed(ctx context.Context, r *Repository, dir, name string) (map[
 	if err != nil {
 		return nil, err
 	}
+	if known, ok := g.parsed.values(text); ok {
+		return known, nil
+	}
 	out, err := g.output(ctx, command{
 		worktree: r.Worktree, dir: "/", in: bytes.NewReader(text), env: []string{"GIT_DIR=/nonexistent"},
 		args: []string{"config", "--file", "-", "--no-includes", "--list", "-z"},
@@ -95,6 +98,9 @@ func (g *Git) listed(ctx context.Context, r *Repository, dir, name string) (map[
 		} else if key != "" {
 			values[key] = "true"
 		}
+	}
+	if err == nil {
+		g.parsed.keep(text, values)
 	}
 	return values, err
 }

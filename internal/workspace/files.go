@@ -33,15 +33,16 @@ const (
 // Files shows the files of folders. Its methods may be called at any time from any
 // goroutine.
 type Files struct {
-	git   *gitstate.Git
-	own   ownfiles.Set
-	names *names
+	git      *gitstate.Git
+	own      ownfiles.Set
+	names    *names
+	branches *branches
 }
 
 // New returns a Files that shows nothing of own, which are files and directories of
 // the hub. Without git, changes are unknown and completion ignores .gitignore.
 func New(git *gitstate.Git, own []string) *Files {
-	return &Files{git: git, own: own, names: newNames()}
+	return &Files{git: git, own: own, names: newNames(), branches: newBranches()}
 }
 
 // Listing is a folder's entries: folders first, then by name.

@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
 // Folder is a folder in which a session may run.
 type Folder struct {
 	Name string `json:"name"`
@@ -97,6 +103,43 @@ type Changes struct {
 	Unknown string `json:"unknown,omitempty"`
 	// NewPullRequest is the page of a known host that opens one for the branch.
 	NewPullRequest string `json:"new_pull_request,omitempty"`
+}
+
+// Branch is the state of the branch of a session's repository.
+type Branch struct {
+	// Repository is false if there is none; then the rest is empty.
+	Repository bool `json:"repository"`
+	// Branch is absent where HEAD is a commit.
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	// Base is the branch that it comes from, or else the repository's main one; absent if
+	// that is a commit. BaseCommit is where it is now; absent if there is no base.
+	Base       string `json:"base,omitempty"`
+	BaseCommit string `json:"base_commit,omitempty"`
+	// Compared means that Ahead and Behind are known: the commits that only the branch has,
+	// and those that only the base has.
+	Compared bool `json:"compared"`
+	Ahead    int  `json:"ahead"`
+	Behind   int  `json:"behind"`
+	// Uncommitted counts files, and untracked folders as one.
+	Uncommitted int `json:"uncommitted"`
+	// Conflicts are the files, at most 100, that would conflict if the base was merged now.
+	Conflicts        []string `json:"conflicts"`
+	ConflictsLeftOut int      `json:"conflicts_left_out,omitempty"`
+	// ConflictsUnknown is the reason if they are not known.
+	ConflictsUnknown string `json:"conflicts_unknown,omitempty"`
+	// Remote is where the repository comes from, without user and password, and Web its
+	// page.
+	Remote string `json:"remote,omitempty"`
+	Web    string `json:"web,omitempty"`
+	// NewPullRequest is the page of a known host that opens one for the branch.
+	NewPullRequest string `json:"new_pull_request,omitempty"`
+	// Worktree is the session's own copy; absent if it has none.
+	Worktree *event.Worktree `json:"worktree,omitempty"`
+	// Unknown is the reason if the counts are not known.
+	Unknown string `json:"unknown,omitempty"`
+	// CheckedAt is when this was found. It is at most some seconds old.
+	CheckedAt time.Time `json:"checked_at,omitzero"`
 }
 
 // FileChange is a file in the commit and as it is now, each side a text of at most

@@ -1461,6 +1461,27 @@ export interface Changes {
   new_pull_request?: string
 }
 
+export interface Branch {
+  repository: boolean
+  branch?: string
+  commit?: string
+  base?: string
+  base_commit?: string
+  compared: boolean
+  ahead: number
+  behind: number
+  uncommitted: number
+  conflicts: string[]
+  conflicts_left_out?: number
+  conflicts_unknown?: string
+  remote?: string
+  web?: string
+  new_pull_request?: string
+  worktree?: Worktree
+  unknown?: string
+  checked_at?: string
+}
+
 export interface FileChange {
   before?: string
   after?: string
