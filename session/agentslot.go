@@ -195,15 +195,27 @@ func (a *agentSlot) start() {
 	a.authBy, a.login = "", nil
 	bound := cmp.Or(a.hub.settings().Agent(a.agentName).StartLimit, a.hub.settings().Limits.AgentStart)
 	a.helpers.run(func() {
-		ctx, cancel := context.WithTimeoutCause(s.ctx, bound, fmt.Errorf("it was not ready in %v: %w", bound, context.DeadlineExceeded))
+		ctx, cancel := context.WithTimeoutCause(s.ctx, bound, tooLong(bound))
 		defer cancel()
 		proc, err := a.hub.start(ctx, spec, s)
+		if late := tooLong(0); errors.As(err, &late) {
+			err = late // whichever step was waited for
+		}
 		if err == nil && proc == nil {
 			err = errors.New("no agent was started")
 		}
 		a.helpers.post(func() { a.started(s, proc, err) })
 	})
 }
+
+// tooLong is the error of a start that its limit ended.
+type tooLong time.Duration
+
+// Error implements error.
+func (t tooLong) Error() string { return "it was not ready in " + time.Duration(t).String() }
+
+// Is implements the interface of package errors.
+func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // started handles the result of a start.
 func (a *agentSlot) started(s *sink, proc Agent, err error) {

@@ -37,6 +37,8 @@ type agents struct {
 	forgotten atomic.Int32
 	// hold, if set, blocks starts until it is closed.
 	hold chan struct{}
+	// lastWords is the stderr of an agent whose start is given up.
+	lastWords string
 	// onHold, if set, is called before that.
 	onHold func(*fakeAgent)
 	// onStart, if set, decides the result of a start.
@@ -114,9 +116,9 @@ func (f *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 		select {
 		case <-f.hold:
 		case <-ctx.Done():
-			a.die(event.AgentExit{Reason: "start_failed"})
+			a.die(event.AgentExit{Reason: "start_failed", StderrTail: f.lastWords})
 			<-a.over
-			return nil, ctx.Err()
+			return nil, fmt.Errorf("initialize: no answer: %w", context.Cause(ctx))
 		}
 	}
 	if f.onStart != nil {

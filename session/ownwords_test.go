@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
+	"github.com/abidehub/abide/session/store"
 )
 
 func TestATurnThatAPersonStopsIsCancelledHoweverTheAgentTakesIt(t *testing.T) {
@@ -111,8 +115,41 @@ func TestAStartThatTakesLongSaysWhatTheAgentWrites(t *testing.T) {
 	s = await(t, b, "ready", func(s session.State) bool { return s.Agent.Status == session.AgentReady })
 	require.Empty(t, s.Agent.Message)
 	sink.Starting("late")
-	require.NoError(t, receive(t, h.agents.started, "not ready").end(promptID(0), event.StopEndTurn))
+	a := receive(t, h.agents.started, "not ready")
+	receive(t, a.prompts, "not given") // an end before that would be of no turn
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
 	require.Empty(t, awaitIdle(t, b).Agent.Message)
+}
+
+// TestAStartThatTakesTooLongEndsWithItsLimit has an agent that downloads for ever. The
+// default is five minutes; start_limit is another.
+func TestAStartThatTakesTooLongEndsWithItsLimit(t *testing.T) {
+	for limit, bound := range map[time.Duration]time.Duration{0: 5 * time.Minute, 7 * time.Minute: 7 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHub(t, func(o *session.Options, _ *store.Options) {
+				o.Agents = []settings.Agent{{Name: "fake", StartLimit: limit}}
+			})
+			h.agents.hold = make(chan struct{})
+			sinks := make(chan session.AgentSink, 1)
+			h.agents.onHold = func(a *fakeAgent) { sinks <- a.sink }
+			h.agents.lastWords = "npm: 1 of 3\n"
+			b := h.create()
+			began := time.Now()
+			prompt(t, b, promptID(0))
+			receive(t, sinks, "not started").Starting("npm: 1 of 3\n")
+			time.Sleep(bound - time.Second)
+			synctest.Wait()
+			s := b.State()
+			require.Equal(t, session.AgentStarting, s.Agent.Status)
+			require.Equal(t, "npm: 1 of 3", s.Agent.Message)
+			s = await(t, b, "failed", func(s session.State) bool { return s.Agent.Status == session.AgentFailed })
+			require.Equal(t, bound, time.Since(began))
+			want := "the agent fake could not be started: it was not ready in " + bound.String() + ". It wrote:\nnpm: 1 of 3"
+			require.Equal(t, want, payloads[event.TurnEnd](t, b)[0].Error.Message)
+			require.Contains(t, s.Agent.Message, want)
+			h.close()
+		})
+	}
 }
 
 func TestAPlannedStopPrintsNoStderr(t *testing.T) {
