@@ -256,7 +256,7 @@ func (l *listing) lineFor(status state.Status) string {
 	if open := l.fold.Permissions.Open; status == state.StatusNeedsYou && len(open) > 0 {
 		line = cmp.Or(open[0].Words(), line)
 	} else if i := l.fold.Interruptions.Open; status == state.StatusNeedsYou && i != nil && i.Reason == event.CutPaused {
-		line = "Waiting for your choice: the turn has not begun."
+		line = i.Reason.Words()
 	} else if l.agent.status == AgentFailed && (status == state.StatusNeedsYou || status == state.StatusFailed || status == state.StatusInterrupted) {
 		line = cmp.Or(state.FirstLine(l.agent.message), line)
 	}

@@ -350,6 +350,7 @@ func TestASessionThatCannotBeginAsAskedWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []resume.Drift{{Field: "mode", Recorded: "plan"}}, offer.Drift)
 	require.Equal(t, "go", offer.Prompt)
+	listed(t, b, state.StatusNeedsYou, "Waiting for your choice: the turn has not begun.")
 }
 
 // TestWhatAnAgentOffersIsKnownAfterARestartOfTheHub asks for the modes and models before any

@@ -173,7 +173,7 @@ func (f *fold) take(e event.Event, p event.Payload) {
 		f.tell(fresh, note)
 	case event.TurnInterrupted:
 		f.cut = e.Turn
-		f.cutNote = &Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: cutOff(p.Reason)}
+		f.cutNote = &Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: p.Reason.Words()}
 		f.reasoned = p.Reason == event.CutProviderError || p.Reason == event.CutAgentExit
 	case event.TurnEnd: // it is written together with what interrupted its turn
 		f.tell(fresh, f.ended(e, p))
@@ -227,24 +227,4 @@ func (f *fold) settle(fresh bool, what found) {
 	if fresh {
 		f.found = append(f.found, what)
 	}
-}
-
-func cutOff(reason event.InterruptReason) string {
-	switch reason {
-	case event.CutHubRestart:
-		return "Interrupted: the hub ended unexpectedly."
-	case event.CutHubStop:
-		return "Interrupted: the hub was stopped."
-	case event.CutAgentExit:
-		return "Interrupted: the agent ended."
-	case event.CutAgentRestart:
-		return "Interrupted: the agent was restarted."
-	case event.CutProviderError:
-		return "Interrupted: the model's provider answered with an error."
-	case event.CutCancelled:
-		return "Interrupted: the agent cancelled the turn by itself."
-	case event.CutPaused:
-		return "Waiting for your choice: the turn has not begun."
-	}
-	return "Interrupted: it did not end by itself."
 }

@@ -39,6 +39,7 @@ type Feed struct {
 	// prompted means that the turn's prompt was written, spoke that the agent said
 	// something after it.
 	prompted, spoke bool
+	waits           bool // the turn waits for a person's choice
 	begun           bool
 }
 
@@ -58,6 +59,8 @@ func (f *Feed) Write(e event.Event) error {
 		f.spoke = f.spoke || strings.TrimSpace(string(p.Text)) != "" || len(p.Content) > 0
 	case event.ToolCall, event.ToolCallUpdate, event.Plan:
 		f.spoke = true
+	case event.TurnInterrupted:
+		f.waits = p.Reason == event.CutPaused
 	}
 	switch p := payload.(type) {
 	case event.UserPrompt:
@@ -283,13 +286,16 @@ func (f *Feed) plan(p event.Plan) error {
 }
 
 func (f *Feed) end(p event.TurnEnd) error {
-	spoke, prompted := f.spoke, f.prompted
-	f.spoke, f.prompted = false, false
+	spoke, prompted, waits := f.spoke, f.prompted, f.waits
+	f.spoke, f.prompted, f.waits = false, false, false
 	if err := f.Close(); err != nil || p.StopReason == event.StopEndTurn && (spoke || !prompted) {
 		return err
 	}
 	if p.StopReason == event.StopEndTurn {
 		return f.line(f.style.Dim("— the agent ended its turn without a word"))
+	}
+	if waits {
+		return f.problem(event.CutPaused.Words())
 	}
 	text := "the turn ended: " + strings.ReplaceAll(string(p.StopReason), "_", " ")
 	if p.Error != nil {

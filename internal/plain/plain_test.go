@@ -102,6 +102,24 @@ func TestAFeedWritesWhatItsLevelAsksFor(t *testing.T) {
 		"… sleep (not finished)\n! the turn ended: refusal: no\n\n› again\n", written(t, plain.Full, false, session()...))
 }
 
+// TestATurnThatSaidNothingSaysSo is for turns without a message, a call or a plan.
+func TestATurnThatSaidNothingSaysSo(t *testing.T) {
+	prompt, end := event.UserPrompt{PromptID: "p", Text: "go"}, event.TurnEnd{PromptID: "p", StopReason: event.StopEndTurn}
+	const words = "— the agent ended its turn without a word\n"
+	for _, level := range []plain.Level{plain.Compact, plain.Normal, plain.Full} {
+		require.Contains(t, written(t, level, false, prompt, event.AgentMessage{MessageID: "m", Text: " \n"}, end), words)
+		for _, said := range []event.Payload{
+			event.AgentMessage{MessageID: "m", Text: "done"}, event.Plan{Entries: []event.PlanEntry{{Content: "look"}}},
+			event.ToolCall{ToolCallFields: call("1", "ls", event.ToolCompleted, "")},
+		} {
+			require.NotContains(t, written(t, level, false, prompt, said, end), words)
+		}
+		waits := written(t, level, false, prompt, event.TurnInterrupted{Reason: event.CutPaused}, event.TurnEnd{PromptID: "p", StopReason: event.StopInterrupted})
+		require.Contains(t, waits, "! Waiting for your choice: the turn has not begun.\n")
+		require.NotContains(t, waits, "interrupted")
+	}
+}
+
 func TestColoursWrapWholeLinesAndAreTakenBack(t *testing.T) {
 	text := written(t, plain.Normal, true, session()...)
 	require.Contains(t, text, "\x1b[1m› fix\x1b[0m\n")

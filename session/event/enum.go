@@ -41,6 +41,27 @@ func (InterruptReason) Values() []string {
 	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "agent_cancelled", "paused"}
 }
 
+// Words says for a person how a turn was interrupted.
+func (r InterruptReason) Words() string {
+	switch r {
+	case CutHubRestart:
+		return "Interrupted: the hub ended unexpectedly."
+	case CutHubStop:
+		return "Interrupted: the hub was stopped."
+	case CutAgentExit:
+		return "Interrupted: the agent ended."
+	case CutAgentRestart:
+		return "Interrupted: the agent was restarted."
+	case CutProviderError:
+		return "Interrupted: the model's provider answered with an error."
+	case CutCancelled:
+		return "Interrupted: the agent cancelled the turn by itself."
+	case CutPaused:
+		return "Waiting for your choice: the turn has not begun."
+	}
+	return "Interrupted: it did not end by itself."
+}
+
 // TurnPhase is the agent's activity when its turn was interrupted.
 type TurnPhase string
 

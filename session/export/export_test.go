@@ -207,6 +207,22 @@ func TestAPageIsHardlyLargerThanItsLog(t *testing.T) {
 	require.Less(t, float64(len(page)), 1.5*float64(len(lines)))
 }
 
+func TestMarkdownSaysHowATurnEnded(t *testing.T) {
+	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
+	ended := func(reason event.StopReason) event.TurnEnd { return event.TurnEnd{PromptID: "p", StopReason: reason} }
+	const silent = "> The agent ended its turn without a word.\n"
+	require.Contains(t, write(t, sessionOf(t, prompt, ended(event.StopEndTurn)), export.Markdown), silent)
+	require.NotContains(t, write(t, sessionOf(t, prompt, event.AgentMessage{MessageID: "m", Text: "done"}, ended(event.StopEndTurn)), export.Markdown), silent)
+	waits := write(t, sessionOf(t, prompt, event.TurnInterrupted{Reason: event.CutPaused}, ended(event.StopInterrupted)), export.Markdown)
+	require.Contains(t, waits, "> Waiting for your choice: the turn has not begun.\n")
+	require.NotContains(t, waits, "paused")
+	require.NotContains(t, waits, "nterrupted")
+	cut := write(t, sessionOf(t, prompt, event.TurnInterrupted{Reason: event.CutAgentExit},
+		event.TurnEnd{PromptID: "p", StopReason: event.StopAgentExit, Error: &event.Failure{Message: "exit code 3"}}), export.Markdown)
+	require.Contains(t, cut, "> Interrupted: the agent ended.\n")
+	require.Contains(t, cut, "> **Failed:** exit code 3\n")
+}
+
 func TestMarkdownReadsAsATranscript(t *testing.T) {
 	out := write(t, sessionOf(t,
 		event.UserPrompt{PromptID: "p", Text: "fix\nit"},

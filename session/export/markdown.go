@@ -76,14 +76,15 @@ func (m *markdown) turn(turn *transcript.Turn) {
 	for _, entry := range turn.Entries {
 		m.entry(entry)
 	}
-	if cut := turn.Interrupted; cut != nil {
-		m.line("> **Interrupted:** %s\n", cut.Reason)
+	cut := turn.Interrupted
+	if cut != nil {
+		m.line("> %s\n", cut.Reason.Words())
 	}
 	if end := turn.End; end != nil && end.Error != nil {
 		m.line("> **Failed:** %s\n", oneLine(end.Error.Message, end.Error.Code))
 	} else if turn.Silent() {
 		m.line("> The agent ended its turn without a word.\n")
-	} else if end != nil && end.StopReason != event.StopEndTurn {
+	} else if end != nil && end.StopReason != event.StopEndTurn && cut == nil {
 		m.line("> **Ended:** %s\n", end.StopReason)
 	}
 }
