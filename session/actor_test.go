@@ -77,4 +77,17 @@ func TestAnEditIsTheEditors(t *testing.T) {
 	changed, err = b.Comments().Edit("c", state.CommentPatch{Resolved: &resolved}, person("cy"))
 	require.NoError(t, err)
 	require.Equal(t, "bob", changed.By)
+	require.Equal(t, []string{"cy", person("cy").ID}, []string{changed.ResolvedBy, changed.ResolvedByID})
+	changed, err = b.Comments().Edit("c", state.CommentPatch{Resolved: &resolved}, person("dan"))
+	require.NoError(t, err)
+	require.Equal(t, "cy", changed.ResolvedBy, "it was resolved already")
+	resolved = false
+	changed, err = b.Comments().Edit("c", state.CommentPatch{Resolved: &resolved}, person("dan"))
+	require.NoError(t, err)
+	require.Equal(t, "dan", changed.ResolvedBy, "who opened it again")
+	_, err = b.Comments().Edit("c", state.CommentPatch{}, person("dan"))
+	require.ErrorIs(t, err, state.ErrInvalid)
+	list, _, err := b.Comments().List()
+	require.NoError(t, err)
+	require.Equal(t, changed, list[0], "as it is kept")
 }

@@ -109,8 +109,6 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		id := make([]byte, 16)
 		rand.Read(id)
 		prompt.PromptID = hex.EncodeToString(id)
-	} else if len(r.Key) > state.MaxID || !state.Printable(r.Key) {
-		return nil, fmt.Errorf("%w: a key has at most %d printable bytes", state.ErrInvalid, state.MaxID)
 	}
 	if r.Prompt != "" {
 		// Check everything before a refusal would leave something behind.
@@ -133,6 +131,9 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
 	if r.Key == "" {
 		return m.create(ctx, r)
+	}
+	if err := state.CheckID("a new session", r.Key); err != nil {
+		return nil, err
 	}
 	done, err := m.creating.hold(ctx, creationKey{r.Actor.ID, r.Key})
 	if err != nil {

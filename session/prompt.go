@@ -234,9 +234,10 @@ func resultUnless(err error, s queue.Status) (PromptResult, error) {
 
 // validate checks the request alone. Its text may have limit bytes.
 func (r PromptRequest) validate(limit int) error {
+	if err := state.CheckID("a prompt", r.PromptID); err != nil {
+		return err
+	}
 	switch {
-	case r.PromptID == "" || len(r.PromptID) > state.MaxID || !state.Printable(r.PromptID):
-		return fmt.Errorf("%w: a prompt needs an id of 1 to %d printable bytes", state.ErrInvalid, state.MaxID)
 	case len(r.Text) > limit:
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Text), limit)
 	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:

@@ -27,6 +27,9 @@ func printComment(w io.Writer, c wire.Comment) error {
 	state := ""
 	if c.Resolved {
 		state = " (resolved)"
+		if c.ResolvedBy != "" {
+			state = " (resolved by " + plain.Line(c.ResolvedBy) + ")"
+		}
 	}
 	_, err := fmt.Fprintf(w, "%s by %s%s\n", plain.Line(place), plain.Line(c.By), state)
 	for _, part := range []struct{ mark, text string }{{"  > ", c.Quote}, {"  ", c.Text}} {

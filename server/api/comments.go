@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -14,7 +15,7 @@ func commentRows() section {
 	return section{
 		title: "Comments",
 		about: []string{
-			"A text has 1 to 8192 bytes, a `path` and a `quote` at most 4096. `line` and `end_line` count from 1 on the `side` of the change, `new` (also without `side`) or `old`. Each comment is on disk before it is answered. Those who follow the session are sent `comments`.",
+			"A text has 1 to 8192 bytes, a `path` and a `quote` at most 4096. `line` and `end_line` count from 1 on the `side` of the change, `new` (also without `side`) or `old`. A line is at most 10,000,000. Each comment is on disk before it is answered. Those who follow the session are sent `comments`.",
 		},
 		rows: []route{
 			{
@@ -31,7 +32,7 @@ func commentRows() section {
 			},
 			{
 				"PATCH", one + "/comments/{comment}", auth.Credential, auth.Act, false, with(commentChangeRoute),
-				doc{summary: "Change a comment's text, or settle it.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200},
+				doc{summary: "Change a comment's text, or resolve it. 400 for a part of its place, which stays.", in: wire.CommentPatch{}, out: wire.Comment{}, status: 200},
 			},
 			{
 				"DELETE", one + "/comments/{comment}", auth.Credential, auth.Act, false, commentRemoveRoute,
@@ -65,12 +66,27 @@ func commentAddRoute(s *API, c *call, own *session.BackgroundSession, in wire.Ne
 	return c.reply(http.StatusCreated, made)
 }
 
-func commentChangeRoute(s *API, c *call, in wire.CommentPatch) error {
+// commentPatch is a patch, and what no patch changes.
+type commentPatch struct {
+	wire.CommentPatch
+	FromSeq any `json:"from_seq"`
+	ToSeq   any `json:"to_seq"`
+	Path    any `json:"path"`
+	Line    any `json:"line"`
+	EndLine any `json:"end_line"`
+	Side    any `json:"side"`
+	Quote   any `json:"quote"`
+}
+
+func commentChangeRoute(s *API, c *call, in commentPatch) error {
+	if cmp.Or(in.FromSeq, in.ToSeq, in.Path, in.Line, in.EndLine, in.Side, in.Quote) != nil {
+		return Invalid("the place of a comment stays: remove it, and add one at the other place")
+	}
 	own, id, err := c.part("comment")
 	if err != nil {
 		return err
 	}
-	return c.answer(own.Comments().Edit(id, in, c.grant.By()))
+	return c.answer(own.Comments().Edit(id, in.CommentPatch, c.grant.By()))
 }
 
 func commentRemoveRoute(s *API, c *call) error {

@@ -14,7 +14,7 @@ func promptRows() section {
 	return section{
 		title: "Prompts and permissions",
 		about: []string{
-			"The same verbs as on the socket. `prompt_id` and `Idempotency-Key` that differ are 400.",
+			"The same verbs as on the socket. `prompt_id` and `Idempotency-Key` that differ are 400; so is, for each id that a client chooses, one that begins with `abide/`.",
 		},
 		rows: []route{
 			{

@@ -29,6 +29,8 @@ const (
 	Max, maxOfGuests, maxOneGuest = 1000, 750, 250
 	// maxText limits the bytes of a comment, maxPath and maxQuote those of its place.
 	maxText, maxPath, maxQuote = 8 << 10, 4 << 10, 4 << 10
+	// maxLine is the last line that a place can name.
+	maxLine = 10_000_000
 )
 
 // Count is the number of comments. Version rises with every change.
@@ -180,10 +182,7 @@ func (b *Book) Add(c state.Comment, guest bool) (state.Comment, error) {
 	if last := b.last(); c.FromSeq < 1 || c.ToSeq < c.FromSeq || c.ToSeq > last {
 		return state.Comment{}, fmt.Errorf("%w: from_seq %d and to_seq %d are not a range of the events 1 to %d", state.ErrInvalid, c.FromSeq, c.ToSeq, last)
 	}
-	if c.CommentID == "" || len(c.CommentID) > state.MaxID || !state.Printable(c.CommentID) {
-		return state.Comment{}, fmt.Errorf("%w: the id of a comment has 1 to %d printable bytes", state.ErrInvalid, state.MaxID)
-	}
-	if err := errors.Join(checkText(c.Text), checkPlace(c)); err != nil {
+	if err := errors.Join(state.CheckID("a comment", c.CommentID), checkText(c.Text), checkPlace(c)); err != nil {
 		return state.Comment{}, err
 	}
 	c.At, c.EditedAt = time.Now().UTC().Truncate(time.Microsecond), nil
@@ -238,6 +237,8 @@ func checkPlace(c state.Comment) error {
 		return fmt.Errorf("%w: quote is at most %d bytes of text", state.ErrInvalid, maxQuote)
 	case c.Line < 0 || c.Line > 0 && c.Path == "":
 		return fmt.Errorf("%w: line is from 1, and needs a path", state.ErrInvalid)
+	case max(c.Line, c.EndLine) > maxLine:
+		return fmt.Errorf("%w: line and end_line are at most %d", state.ErrInvalid, maxLine)
 	case c.EndLine != 0 && (c.Line == 0 || c.EndLine < c.Line):
 		return fmt.Errorf("%w: end_line is at or after line", state.ErrInvalid)
 	case c.Side != "" && c.Side != "old" && c.Side != "new":
@@ -256,6 +257,9 @@ func checkText(text string) error {
 // Edit changes a comment, which is on the device when Edit returns. A
 // changed text is by's, and its first author is kept. An unknown id is ErrNotFound.
 func (b *Book) Edit(id string, p state.CommentPatch, by event.Actor) (state.Comment, error) {
+	if p.Text == nil && p.Resolved == nil {
+		return state.Comment{}, fmt.Errorf("%w: text and resolved of a comment can be changed: send one of them", state.ErrInvalid)
+	}
 	if p.Text != nil {
 		if err := checkText(*p.Text); err != nil {
 			return state.Comment{}, err
@@ -278,8 +282,8 @@ func (b *Book) Edit(id string, p state.CommentPatch, by event.Actor) (state.Comm
 				c.By, c.ByID = by.Name, by.ID
 			}
 		}
-		if p.Resolved != nil {
-			c.Resolved = *p.Resolved
+		if p.Resolved != nil && *p.Resolved != c.Resolved {
+			c.Resolved, c.ResolvedBy, c.ResolvedByID = *p.Resolved, by.Name, by.ID
 		}
 		changed = *c
 		return list, nil

@@ -89,6 +89,9 @@ func notReported(p event.Payload) string {
 		if p.PromptID == "" {
 			return "a user_prompt has a prompt_id"
 		}
+		if state.OwnID(p.PromptID) {
+			return "prompt ids that begin with abide/ are the hub's own"
+		}
 	case event.Unknown:
 		if !bytes.HasPrefix(bytes.TrimSpace(p.Raw), []byte("{")) {
 			return "the data of an event is an object"

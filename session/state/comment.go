@@ -30,6 +30,9 @@ type Comment struct {
 	ByID     string    `json:"by_id,omitempty"`
 	At       time.Time `json:"at"`
 	Resolved bool      `json:"resolved"`
+	// ResolvedBy and ResolvedByID resolved it, or opened it again.
+	ResolvedBy   string `json:"resolved_by,omitempty"`
+	ResolvedByID string `json:"resolved_by_id,omitempty"`
 	// EditedAt is the time of the last change of the text; nil if there was none.
 	EditedAt *time.Time `json:"edited_at,omitempty"`
 	// Author and AuthorID wrote the comment first, if By changed its text.

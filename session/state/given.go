@@ -17,6 +17,23 @@ const PastPrompt = "abide/past-"
 // MaxID limits an id that a client chooses, in bytes.
 const MaxID = 128
 
+// ownIDs begins the ids that the hub makes, such as PastPrompt.
+const ownIDs = "abide/"
+
+// OwnID reports whether only the hub makes such an id.
+func OwnID(id string) bool { return strings.HasPrefix(id, ownIDs) }
+
+// CheckID checks an id that a client chooses for what it makes.
+func CheckID(what, id string) error {
+	switch {
+	case id == "" || len(id) > MaxID || !Printable(id):
+		return fmt.Errorf("%w: the id of %s has 1 to %d printable bytes", ErrInvalid, what, MaxID)
+	case OwnID(id):
+		return fmt.Errorf("%w: ids that begin with %s are the hub's own: choose another for %s", ErrInvalid, ownIDs, what)
+	}
+	return nil
+}
+
 // Printable reports whether s is valid UTF-8 of printable runes only.
 func Printable(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0

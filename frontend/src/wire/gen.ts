@@ -1263,6 +1263,8 @@ export interface Comment {
   by_id?: string
   at: string
   resolved: boolean
+  resolved_by?: string
+  resolved_by_id?: string
   edited_at?: string
   author?: string
   author_id?: string
