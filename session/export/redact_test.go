@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,8 +16,8 @@ import (
 	"github.com/abidehub/abide/session/export"
 )
 
-// hidden is a value that has no form of its own.
-const hidden = "zq7Rk2Vn94Xw"
+// hidden is the value with a number, which has no form of its own.
+func hidden(n int) string { return fmt.Sprintf("q%03dRk2Vn94w%03dX", n, n) }
 
 // textForms are texts with a secret in them, which has the place of %s.
 func textForms() []string {
@@ -59,7 +61,7 @@ func textForms() []string {
 }
 
 // valueForms are values of a tool's input with a secret in them.
-func valueForms() map[string]any {
+func valueForms(hidden string) map[string]any {
 	object := func(name string) any { return map[string]any{name: hidden} }
 	inner, _ := json.Marshal(map[string]any{"deep": object("api_key")})
 	twice, _ := json.Marshal(string(inner))
@@ -105,68 +107,113 @@ func valueForms() map[string]any {
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// traces are what must not be left of the hidden value.
-func traces() []string {
-	return []string{hidden, hidden[:7], hidden[5:], strings.TrimRight(encoded(hidden), "="), encoded("ann:" + hidden), encoded("a:" + hidden)[4:], encoded("bob:" + hidden)[8:]}
+// traces are what must not be left of a hidden value.
+func traces(hidden string) []string {
+	return []string{hidden, hidden[:7], hidden[6:], strings.TrimRight(encoded(hidden), "="), encoded("ann:" + hidden), encoded("a:" + hidden)[4:], encoded("bob:" + hidden)[8:]}
 }
 
+// Each form has a value of its own: one that was found would be removed in the others, too.
 func TestEveryFormOfASecretIsRemovedInEveryFormat(t *testing.T) {
-	require.GreaterOrEqual(t, len(textForms())+len(valueForms()), 170)
-	removed := func(name string, s export.Session) {
-		t.Helper()
+	require.GreaterOrEqual(t, len(textForms())+len(valueForms("")), 170)
+	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
+	type form struct {
+		name, text, hidden string
+		raw                json.RawMessage // of those in JSON
+		id                 string
+	}
+	var forms []form
+	for i, text := range textForms() {
+		f := form{name: text, hidden: hidden(i), id: fmt.Sprint(i)}
+		f.text = "Use it:\n" + fmt.Sprintf(text, f.hidden) + " here."
+		if strings.Contains(text, "\n") {
+			f.text = fmt.Sprintf(text, f.hidden) + "\n"
+		}
+		forms = append(forms, f)
+	}
+	for i, name := range slices.Sorted(maps.Keys(valueForms(""))) {
+		f := form{name: name, hidden: hidden(500 + i), id: name}
+		var err error
+		f.raw, err = json.Marshal(valueForms(f.hidden)[name])
+		require.NoError(t, err)
+		f.text = "it said " + string(f.raw)
+		forms = append(forms, f)
+	}
+	say := func(f form, text string) event.Payload {
+		return event.AgentMessage{MessageID: f.id, Text: event.Text(text)}
+	}
+	call := func(f form) event.Payload {
+		return event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: f.id, Title: "run", RawInput: f.raw}}
+	}
+	at := func(f form, place int) (string, string) {
+		for !utf8.RuneStart(f.text[place]) {
+			place--
+		}
+		return f.text[:place], f.text[place:]
+	}
+	inTwo := func(f form, place int, between ...event.Payload) []event.Payload {
+		first, second := at(f, place)
+		return slices.Concat([]event.Payload{say(f, first)}, between, []event.Payload{say(f, second)})
+	}
+	within := func(f form) int { return max(0, strings.Index(f.text, f.hidden)) + 6 }
+	for name, events := range map[string]func(form) []event.Payload{
+		"whole":                func(f form) []event.Payload { return []event.Payload{say(f, f.text)} },
+		"by chunk":             func(f form) []event.Payload { return inTwo(f, within(f)) },
+		"by chunk in its name": func(f form) []event.Payload { return inTwo(f, max(0, strings.Index(f.text, f.hidden))/2) },
+		"by another event":     func(f form) []event.Payload { return inTwo(f, within(f), call(f)) },
+		"in a terminal": func(f form) []event.Payload {
+			first, second := at(f, within(f))
+			return []event.Payload{event.TerminalOutput{TerminalID: f.id, Data: event.Text(first)}, call(f), event.TerminalOutput{TerminalID: f.id, Data: event.Text(second)}}
+		},
+		"in an output that grows": func(f form) []event.Payload {
+			first, second := at(f, within(f))
+			begun, _ := json.Marshal([]any{map[string]any{"type": "content", "content": map[string]string{"type": "text", "text": first}}})
+			added := func(text string) event.Payload {
+				return event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: f.id, ContentAdded: event.Text(text)}}
+			}
+			return []event.Payload{event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: f.id, Title: "run", Content: begun}}, added(second[:2]), say(f, "so"), added(second[2:])}
+		},
+		"elsewhere and in base64": func(f form) []event.Payload {
+			return []event.Payload{
+				say(f, "it was "+f.hidden+" or "+encoded(f.hidden)+" or "+encoded("a:"+f.hidden)), event.UserPrompt{PromptID: f.id, Text: event.Text(f.text)}, call(f),
+				say(f, " then x"+f.hidden+"y "+encoded("bob:"+f.hidden)),
+			}
+		},
+		"in JSON": func(f form) []event.Payload {
+			return []event.Payload{call(f), say(f, "it was "+f.hidden[:6]), call(f), say(f, f.hidden[6:])}
+		},
+	} {
+		list := []event.Payload{prompt}
+		var told []form
+		for _, f := range forms {
+			if name != "in JSON" || f.raw != nil {
+				list = append(list, events(f)...)
+				told = append(told, f)
+			}
+		}
+		s := sessionOf(t, list...)
 		for _, format := range export.Formats() {
 			file := bytesOf(t, format, write(t, s, format, "secrets"))
-			for _, part := range traces() {
-				if strings.Contains(file, part) {
-					at := strings.Index(file, part)
-					t.Errorf("%q as %s: %s", name, format, file[max(0, at-80):min(len(file), at+40)])
-					return
+			if name != "elsewhere and in base64" && !strings.Contains(file, "Rk2") && !strings.Contains(file, "n94w") {
+				continue // nothing of any of them
+			}
+			for _, f := range told {
+				for _, part := range traces(f.hidden) {
+					if at := strings.Index(file, part); at >= 0 {
+						t.Errorf("%q, %s, as %s: %s", f.name, name, format, file[max(0, at-80):min(len(file), at+40)])
+						break
+					}
 				}
 			}
 		}
-	}
-	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
-	tool := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "run"}}
-	say := func(text string) event.Payload { return event.AgentMessage{MessageID: "m", Text: event.Text(text)} }
-	for _, form := range textForms() {
-		text := "Use it:\n" + fmt.Sprintf(form, hidden) + " here."
-		if strings.ContainsAny(form, "\n") {
-			text = fmt.Sprintf(form, hidden) + "\n"
-		}
-		cut := strings.Index(text, hidden) + 6
-		early := strings.Index(text, hidden) / 2
-		for !utf8.RuneStart(text[early]) {
-			early--
-		}
-		removed(form, sessionOf(t, prompt, say(text)))
-		removed(form+", by chunk", sessionOf(t, prompt, say(text[:cut]), say(text[cut:])))
-		removed(form+", by chunk in its name", sessionOf(t, prompt, say(text[:early]), say(text[early:])))
-		removed(form+", by another event", sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])))
-		removed(form+", in a prompt, elsewhere and in base64", sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, say("it "+hidden+" "+encoded("bob:"+hidden)+" x"+hidden+"y")))
-
-		begun := tool
-		begun.Content, _ = json.Marshal([]any{map[string]any{"type": "content", "content": map[string]string{"type": "text", "text": text[:cut]}}})
-		added := func(text string) event.Payload {
-			return event.ToolCallUpdate{ToolCallFields: event.ToolCallFields{ToolCallID: "c", ContentAdded: event.Text(text)}}
-		}
-		removed(form+", in an output that grows", sessionOf(t, prompt, begun, added(text[cut:cut+2]), say("so"), added(text[cut+2:])))
-	}
-	for name, value := range valueForms() {
-		raw, err := json.Marshal(value)
-		require.NoError(t, err)
-		call := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "run", RawInput: raw}}
-		removed(name, sessionOf(t, prompt, say("it was "+hidden+" or "+encoded(hidden)+" or "+encoded("a:"+hidden)), call, say(" then "+hidden)))
-		removed(name+", elsewhere by another event", sessionOf(t, prompt, say("it was "+hidden[:6]), call, say(hidden[6:])))
-		removed(name+", as text", sessionOf(t, prompt, say("it said "+string(raw))))
-		removed(name+", as text by another event", sessionOf(t, prompt, say("it said "+string(raw)[:len(raw)/2]), tool, say(string(raw)[len(raw)/2:])))
 	}
 }
 
 // Each member of the files beside the events is judged as the events are.
 func TestSecretsAreRemovedFromTheFilesOfAnArchive(t *testing.T) {
+	hidden := hidden(1)
 	name := "look at " + hidden
-	s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: "password: " + hidden}, event.Title{Title: name},
-		event.AgentMessage{MessageID: "m", Text: hidden})
+	s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text("password: " + hidden)}, event.Title{Title: name},
+		event.AgentMessage{MessageID: "m", Text: event.Text(hidden)})
 	s.Name = name
 	s.Files = []export.File{
 		{Name: "metadata.json", Data: []byte(`{"name":"` + name + `","last_line":"` + hidden + `","mode":"token ` + hidden + `","x":{"y":["cut ` + hidden[:7] + `…"]}}`)},
@@ -175,7 +222,7 @@ func TestSecretsAreRemovedFromTheFilesOfAnArchive(t *testing.T) {
 	}
 	for _, format := range export.Formats() {
 		out := bytesOf(t, format, write(t, s, format, "secrets"))
-		for _, part := range traces() {
+		for _, part := range traces(hidden) {
 			require.NotContains(t, out, part, format)
 		}
 	}
@@ -219,31 +266,33 @@ func pathForms() []string {
 }
 
 func TestPathsOutsideOfWorkspaceAndHomeAreRemovedInEveryFormat(t *testing.T) {
-	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
-	say := func(text string) event.Payload { return event.AgentMessage{MessageID: "m", Text: event.Text(text)} }
 	tool := event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "x", Title: "run"}}
-	for _, text := range pathForms() {
+	lists := map[string][]event.Payload{}
+	for i, text := range pathForms() {
 		raw, err := json.Marshal(map[string]any{"command": text, "list": []string{text}, text: "x"})
 		require.NoError(t, err)
 		named, err := json.Marshal(map[string]any{"file_path": "/data/my hushhush", "cwd": "/my data/hushhush", "dir": "/hushhush", "root": `C:\my hushhush`, "uri": "file:///my%20hushhush"})
 		require.NoError(t, err)
-		cut := strings.Index(text, "hush") + 4
-		whole := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text(text)}, event.AgentMessage{MessageID: "m", Text: event.Text(text)},
-			event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: text, RawInput: raw}},
-			event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "d", Title: "read", RawInput: named}},
-			event.FileRead{Path: "/data/hushhush/my file", Bytes: 1}, event.TerminalOutput{TerminalID: "t", Data: event.Text(text)})
-		output := sessionOf(t, prompt, event.TerminalOutput{TerminalID: "t", Data: event.Text(text[:cut])}, tool, event.TerminalOutput{TerminalID: "t", Data: event.Text(text[cut:])})
-		for name, s := range map[string]export.Session{
-			"whole": whole, "by chunk": sessionOf(t, prompt, say(text[:cut]), say(text[cut:])),
-			"by another event": sessionOf(t, prompt, say(text[:cut]), tool, say(text[cut:])), "in a terminal": output,
+		cut, id := strings.Index(text, "hush")+4, fmt.Sprint(i)
+		say := func(text string) event.Payload { return event.AgentMessage{MessageID: id, Text: event.Text(text)} }
+		print := func(text string) event.Payload { return event.TerminalOutput{TerminalID: id, Data: event.Text(text)} }
+		for name, list := range map[string][]event.Payload{
+			"whole": {event.UserPrompt{PromptID: id, Text: event.Text(text)}, say(text), event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: id, Title: text, RawInput: raw}},
+				event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: id + "d", Title: "read", RawInput: named}}, event.FileRead{Path: "/data/hushhush/my file", Bytes: 1}, print(text)},
+			"by chunk":         {say(text[:cut]), say(text[cut:])},
+			"by another event": {say(text[:cut]), tool, say(text[cut:])},
+			"in a terminal":    {print(text[:cut]), tool, print(text[cut:])},
 		} {
-			for _, format := range export.Formats() {
-				out := bytesOf(t, format, write(t, s, format, "paths"))
-				for _, part := range []string{"hushhush", "hush%68ush", "hush\u200bhush"} {
-					if at := strings.Index(out, part); at >= 0 {
-						t.Errorf("%q %s as %s: %s", text, name, format, out[max(0, at-60):min(len(out), at+20)])
-						break
-					}
+			lists[name] = append(lists[name], list...)
+		}
+	}
+	for name, list := range lists {
+		s := sessionOf(t, list...)
+		for _, format := range export.Formats() {
+			out := bytesOf(t, format, write(t, s, format, "paths"))
+			for _, part := range []string{"hushhush", "hush%68ush", "hush\u200bhush"} {
+				if at := strings.Index(out, part); at >= 0 {
+					t.Errorf("%s as %s: %s", name, format, out[max(0, at-60):min(len(out), at+20)])
 				}
 			}
 		}
