@@ -31,7 +31,9 @@ func exported(t *testing.T, b *session.BackgroundSession, format export.Format) 
 	s, err := exchange.Export(b.Log(), 0, 0)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, export.Write(t.Context(), &out, s, format, export.Redaction{}))
+	prepared, err := export.Prepare(t.Context(), s, export.Redaction{})
+	require.NoError(t, err)
+	require.NoError(t, prepared.Write(t.Context(), &out, format))
 	return out.Bytes()
 }
 
@@ -252,4 +254,17 @@ func TestMetadataOfAnExportHasNothingOfTheMachine(t *testing.T) {
 		"imported", "forked_from", "last_line", "mode", "event_count", "min_seq", "max_seq", "epoch",
 	}, slices.Collect(maps.Keys(fields)))
 	require.NotContains(t, fmt.Sprint(fields), "uid:1000")
+}
+
+// The last line is of the newest event.
+func TestAnExportOfEarlierEventsHasNoLastLine(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	require.NoError(t, a.say(event.AgentMessage{MessageID: "m", Text: "said at the end"}))
+	require.Eventually(t, func() bool { return b.Log().Metadata().LastLine == "said at the end" }, patience, time.Millisecond)
+	for to, has := range map[event.Seq]bool{0: true, 2: false} {
+		s, err := exchange.Export(b.Log(), 0, to)
+		require.NoError(t, err)
+		require.Equal(t, has, strings.Contains(string(s.Files[0].Data), "said at the end"))
+	}
 }

@@ -94,8 +94,12 @@ func exportRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
+	prepared, err := export.Prepare(c.r.Context(), out, redact)
+	if err != nil {
+		return err
+	}
 	if preview {
-		found, err := export.Preview(c.r.Context(), out, redact)
+		found, err := prepared.Preview(c.r.Context())
 		if err != nil {
 			return err
 		}
@@ -103,12 +107,12 @@ func exportRoute(s *API, c *call) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", format.MediaType())
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": out.FileName(format, redact)}))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": prepared.FileName(format)}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	if err := export.Write(c.r.Context(), patient{c}, out, format, redact); err != nil {
+	if err := prepared.Write(c.r.Context(), patient{c}, format); err != nil {
 		c.logger().Warn("an export was interrupted", "err", err)
 		panic(http.ErrAbortHandler) // the client sees a download that failed
 	}

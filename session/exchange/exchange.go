@@ -70,6 +70,9 @@ func Export(log journal.Log, from, to event.Seq) (export.Session, error) {
 	if from < 0 || to < 0 || s.First > s.Last {
 		return s, fmt.Errorf("%w: there are no events from %d to %d: the log has %d to %d", state.ErrInvalid, from, to, marks.Min, marks.Visible)
 	}
+	if s.Last < marks.Visible {
+		md.LastLine = "" // of events that are not exported
+	}
 	listed, err := json.Marshal(exportedMetadata(md))
 	if err != nil {
 		return s, fmt.Errorf("export metadata: %w", err)

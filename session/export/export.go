@@ -48,20 +48,6 @@ func (f Format) Extension() string {
 // mostName bounds the part of a file's name that comes from the session's.
 const mostName = 60
 
-// FileName names the file of a session after it, "ledger-import-fix.html": letters and
-// digits, lower case, with hyphens between words. A session without a name has its id.
-func (s Session) FileName(f Format, redact Redaction) string {
-	words := strings.FieldsFunc(strings.ToLower(newRedactor(s, redact).text(s.Name)), func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c)
-	})
-	name := []rune(strings.Join(words, "-"))
-	name = []rune(strings.TrimRight(string(name[:min(len(name), mostName)]), "-"))
-	if len(name) == 0 {
-		name = []rune(s.SessionID)
-	}
-	return string(name) + "." + f.Extension()
-}
-
 // batchBytes is how much of a log is read at once.
 const batchBytes = 1 << 20
 
@@ -86,39 +72,72 @@ type File struct {
 	Data []byte
 }
 
-// Write writes a session. It reads the log bit by bit; of each turn, Markdown holds
+// Prepared is a session of which is known what a redaction leaves out. It is good for
+// one export.
+type Prepared struct {
+	session Session
+	r       *redactor
+}
+
+// Prepare reads the events that a redaction has to know before any of them is written.
+func Prepare(ctx context.Context, s Session, redact Redaction) (Prepared, error) {
+	r := newRedactor(s, redact)
+	if r.any() {
+		if err := r.study(func(f func(event.Header) error) error { return s.read(ctx, f) }); err != nil {
+			return Prepared{}, fmt.Errorf("look through session %s: %w", s.SessionID, err)
+		}
+	}
+	return Prepared{s, r}, nil
+}
+
+// FileName names the file of the session after it, "ledger-import-fix.html": letters and
+// digits, lower case, with hyphens between words. A session without a name has its id.
+func (p Prepared) FileName(f Format) string {
+	words := strings.FieldsFunc(strings.ToLower(p.r.text(p.session.Name)), func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c)
+	})
+	name := []rune(strings.Join(words, "-"))
+	name = []rune(strings.TrimRight(string(name[:min(len(name), mostName)]), "-"))
+	if len(name) == 0 {
+		name = []rune(p.session.SessionID)
+	}
+	return string(name) + "." + f.Extension()
+}
+
+// Write writes the session. It reads the log bit by bit; of each turn, Markdown holds
 // the text until the turn has ended.
-func Write(ctx context.Context, w io.Writer, s Session, format Format, redact Redaction) error {
+func (p Prepared) Write(ctx context.Context, w io.Writer, format Format) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	var err error
-	switch format {
+	switch s := p.session; format {
 	case JSONL:
-		var r *redactor
-		if r, err = s.redactor(ctx, redact); err == nil {
-			err = s.lines(ctx, out, r)
-		}
+		err = s.lines(ctx, out, p.r)
 	case Markdown:
-		err = s.markdown(ctx, out, redact)
+		err = s.markdown(ctx, out, p.r)
 	case HTML:
-		err = s.page(ctx, out, redact)
+		err = s.page(ctx, out, p.r)
 	case Zip:
-		err = s.zip(ctx, out, redact)
+		err = s.zip(ctx, out, p.r)
 	default:
 		return fmt.Errorf("no format %q", format)
 	}
 	if err != nil {
-		return fmt.Errorf("export session %s: %w", s.SessionID, err)
+		return fmt.Errorf("export session %s: %w", p.session.SessionID, err)
 	}
 	return out.Flush()
 }
 
-// redactor returns one that has read the events.
-func (s Session) redactor(ctx context.Context, redact Redaction) (*redactor, error) {
-	r := newRedactor(s, redact)
-	if !r.any() {
-		return r, nil
+// Preview lists the places that the redaction would remove, without the text itself.
+func (p Prepared) Preview(ctx context.Context) (Found, error) {
+	p.r.found = Found{Places: []Place{}}
+	err := p.session.each(ctx, p.r, func(event.Event) error {
+		p.r.found.Events++
+		return nil
+	})
+	if err != nil {
+		return Found{}, fmt.Errorf("look through session %s: %w", p.session.SessionID, err)
 	}
-	return r, r.study(func(f func(event.Header) error) error { return s.read(ctx, f) })
+	return p.r.found, nil
 }
 
 // each hands every event to f, redacted.
@@ -169,13 +188,9 @@ func lineOf(e event.Event) ([]byte, error) {
 
 // zip writes everything there is of the session. Blobs cannot be redacted, so that
 // they are left out where anything else is.
-func (s Session) zip(ctx context.Context, w io.Writer, redact Redaction) error {
+func (s Session) zip(ctx context.Context, w io.Writer, r *redactor) error {
 	archive := zip.NewWriter(w)
 	events, err := archive.Create("events.jsonl")
-	if err != nil {
-		return err
-	}
-	r, err := s.redactor(ctx, redact)
 	if err != nil {
 		return err
 	}
@@ -195,7 +210,7 @@ func (s Session) zip(ctx context.Context, w io.Writer, redact Redaction) error {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
-	if redact.any() {
+	if r.any() {
 		return archive.Close()
 	}
 	for _, sha := range s.Blobs {
@@ -244,20 +259,3 @@ type Place struct {
 
 // maxPlaces bounds the places of a preview.
 const maxPlaces = 200
-
-// Preview lists the places that a redaction would remove, without the text itself.
-func Preview(ctx context.Context, s Session, redact Redaction) (Found, error) {
-	r, err := s.redactor(ctx, redact)
-	if err != nil {
-		return Found{}, fmt.Errorf("look through session %s: %w", s.SessionID, err)
-	}
-	r.found = Found{Places: []Place{}}
-	err = s.each(ctx, r, func(event.Event) error {
-		r.found.Events++
-		return nil
-	})
-	if err != nil {
-		return Found{}, fmt.Errorf("look through session %s: %w", s.SessionID, err)
-	}
-	return r.found, nil
-}

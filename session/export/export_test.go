@@ -51,8 +51,15 @@ func write(t *testing.T, s export.Session, format export.Format, redact ...strin
 	r, err := export.ParseRedaction(redact)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, export.Write(t.Context(), &out, s, format, r))
+	require.NoError(t, prepared(t, s, r).Write(t.Context(), &out, format))
 	return out.String()
+}
+
+func prepared(tb testing.TB, s export.Session, redact export.Redaction) export.Prepared {
+	tb.Helper()
+	p, err := export.Prepare(tb.Context(), s, redact)
+	require.NoError(tb, err)
+	return p
 }
 
 // bytesOf returns the searchable bytes of an export: for a zip, its unpacked files.
@@ -150,7 +157,7 @@ func TestNothingThatIsRedactedIsInTheBytes(t *testing.T) {
 	for _, secret := range seeds() {
 		require.NotContains(t, joined.String(), secret)
 	}
-	found, err := export.Preview(t.Context(), s, export.Redaction{Secrets: true, Paths: true, Images: true, Thoughts: true, Outputs: true})
+	found, err := prepared(t, s, export.Redaction{Secrets: true, Paths: true, Images: true, Thoughts: true, Outputs: true}).Preview(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, len(list), found.Events)
 	require.Positive(t, found.Secrets)
@@ -191,10 +198,12 @@ func TestAFileIsNamedAfterItsSession(t *testing.T) {
 		"Ledger: import fix": "ledger-import-fix.html", "": "20260221-140307-9f3a11c0.html", "../../etc/passwd": "etc-passwd.html",
 		"Überweisung №1": "überweisung-1.html", "a\"b\r\nc": "a-b-c.html", strings.Repeat("ab ", 40): strings.Repeat("ab-", 19) + "ab.html",
 	} {
-		require.Equal(t, want, export.Session{SessionID: "20260221-140307-9f3a11c0", Name: name}.FileName(export.HTML, export.Redaction{}))
+		require.Equal(t, want, prepared(t, export.Session{SessionID: "20260221-140307-9f3a11c0", Name: name}, export.Redaction{}).FileName(export.HTML))
 	}
-	secret := export.Session{SessionID: "i", Name: "use AKIA" + strings.Repeat("Z", 16)}
-	require.Equal(t, "use-redacted.md", secret.FileName(export.Markdown, export.Redaction{Secrets: true}))
+	secret := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text("password: " + hidden(1))})
+	for _, secret.Name = range []string{"use AKIA" + strings.Repeat("Z", 16), "use " + hidden(1)} {
+		require.Equal(t, "use-redacted.md", prepared(t, secret, export.Redaction{Secrets: true}).FileName(export.Markdown))
+	}
 }
 
 func TestAPageIsHardlyLargerThanItsLog(t *testing.T) {

@@ -13,16 +13,12 @@ import (
 )
 
 // markdown writes the session turn by turn, as text that reads well in a pull request.
-func (s Session) markdown(ctx context.Context, w io.Writer, redact Redaction) error {
-	r, err := s.redactor(ctx, redact)
-	if err != nil {
-		return err
-	}
+func (s Session) markdown(ctx context.Context, w io.Writer, r *redactor) error {
 	m := &markdown{w: w}
 	m.line("# %s\n", oneLine(r.text(s.Name), s.SessionID))
 	m.line("%s in `%s` · %s\n", r.text(s.Agent), inline(r.text(s.Workspace)), s.SessionID)
 	fold := &transcript.Transcript{LastSeq: s.First - 1}
-	err = s.each(ctx, r, func(e event.Event) error {
+	err := s.each(ctx, r, func(e event.Event) error {
 		if e.Type == event.TypeUserPrompt {
 			m.turns(fold)
 			fold = &transcript.Transcript{LastSeq: e.Seq - 1} // the written part is not held

@@ -24,14 +24,10 @@ var playerStyle string
 // page writes one file that shows and plays the session in a browser, from the disk and
 // with no network. Its policy allows the one script that is in it; the session is inert
 // JSON, already redacted, which the script renders as the app does.
-func (s Session) page(ctx context.Context, w io.Writer, redact Redaction) error {
-	r, err := s.redactor(ctx, redact)
-	if err != nil {
-		return err
-	}
+func (s Session) page(ctx context.Context, w io.Writer, r *redactor) error {
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; script-src '" + hashOf(playerScript) + "'; style-src '" + hashOf(playerStyle) + "'"
 	title := html.EscapeString(oneLine(r.text(s.Name), s.SessionID))
-	_, err = fmt.Fprintf(w, `<!doctype html>
+	_, err := fmt.Fprintf(w, `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="%s">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">

@@ -32,7 +32,7 @@ func redacted(tb testing.TB, text string) time.Duration {
 	known := "zq7Rk2Vn94Xw"
 	s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: event.Text("password=" + known + " secret=" + strings.Repeat("a", 40) + "1b")}, event.AgentMessage{MessageID: "m", Text: event.Text(text)})
 	begun := time.Now()
-	require.NoError(tb, export.Write(tb.Context(), io.Discard, s, export.JSONL, export.Redaction{Secrets: true, Paths: true}))
+	require.NoError(tb, prepared(tb, s, export.Redaction{Secrets: true, Paths: true}).Write(tb.Context(), io.Discard, export.JSONL))
 	return time.Since(begun)
 }
 
