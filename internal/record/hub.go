@@ -53,9 +53,6 @@ func (d *toHub) Put(ctx context.Context, events [][]byte) (event.Seq, error) {
 	return 0, err
 }
 
-// Remove removes a session in which the agent began none.
-func (d *toHub) Remove(ctx context.Context) error { return d.hub.Delete(ctx, d.recording.SessionID) }
-
 func (d *toHub) End(ctx context.Context, reason string) error {
 	return d.hub.EndRecording(ctx, d.recording, reason)
 }

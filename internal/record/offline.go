@@ -10,23 +10,33 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// toStore records into a data directory whose LOCK it holds.
-type toStore struct {
-	recorder  *store.Recorder
-	recording *recorded.Offline
+// Offline is a data directory where no hub runs, whose LOCK it holds.
+type Offline struct {
+	recorder *store.Recorder
+	begun    bool
 }
 
-// Offline begins a recording in a data directory where no hub runs.
-func Offline(ctx context.Context, dir, agent, workspace, name string) (Destination, Left, error) {
+// OpenOffline opens a data directory. Call Close when the recording has ended.
+func OpenOffline(dir string) (*Offline, error) {
 	r, err := store.OpenRecorder(dir, store.Options{})
 	if err != nil {
-		return nil, Left{}, err
+		return nil, err
 	}
-	log, err := r.Create(ctx, event.SessionStart{Agent: agent, Workspace: workspace, CreatedBy: actor})
-	if err != nil {
-		return nil, Left{}, errors.Join(err, r.Close())
+	return &Offline{recorder: r}, nil
+}
+
+// Close gives the directory back, unless a recording began: that does it at its end.
+func (o *Offline) Close() error {
+	if o.begun {
+		return nil
 	}
-	if name != "" {
+	return o.recorder.Close()
+}
+
+// Begin begins the one recording.
+func (o *Offline) Begin(ctx context.Context, agent, workspace, name string) (Destination, Left, error) {
+	log, err := o.recorder.Create(ctx, event.SessionStart{Agent: agent, Workspace: workspace, CreatedBy: actor})
+	if err == nil && name != "" {
 		err = log.Label(func(m *journal.Metadata) { m.Name, m.Named = name, true })
 	}
 	var recording *recorded.Offline
@@ -34,9 +44,16 @@ func Offline(ctx context.Context, dir, agent, workspace, name string) (Destinati
 		recording, err = recorded.StartOffline(ctx, log, event.Actor{Name: actor})
 	}
 	if err != nil {
-		return nil, Left{}, errors.Join(err, r.Close())
+		return nil, Left{}, err
 	}
-	return &toStore{r, recording}, Left{log.ID(), recording.RecorderID(), recording.MaxSeq()}, nil
+	o.begun = true
+	return &toStore{o.recorder, recording}, Left{log.ID(), recording.RecorderID(), recording.MaxSeq()}, nil
+}
+
+// toStore records into a data directory.
+type toStore struct {
+	recorder  *store.Recorder
+	recording *recorded.Offline
 }
 
 func (d *toStore) Put(ctx context.Context, events [][]byte) (event.Seq, error) {

@@ -10,12 +10,14 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +25,7 @@ import (
 
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -38,6 +41,10 @@ const (
 	lastWords = 20 * time.Second
 	// stopBound is how long the command may take to end once it was told to.
 	stopBound = 5 * time.Second
+	// beginBound limits the time to begin the session; the agent's answer waits for it.
+	beginBound = 10 * time.Second
+	// mostName is how long the agent's name may be, in bytes, as the hub takes it.
+	mostName = 100
 	// stoppedEarly begins the reason of the end of a session that was not recorded to its
 	// end. It goes on with at most mostWhy bytes: a hub takes 1000.
 	stoppedEarly = "the recording stopped early: "
@@ -80,14 +87,16 @@ func (e *FinalError) Unwrap() error { return e.Err }
 type Options struct {
 	// Command is the agent's command and its arguments.
 	Command []string
-	// Agent is the agent's name in the session.
+	// Agent is the agent's name in the session; if it is empty, what the agent says of
+	// itself, else the name of its command.
 	Agent          string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	To             Destination
-	// Dir is the directory of the file of waiting events: see Dir. Left is its first line.
-	Dir  string
-	Left Left
+	// Begin begins the session of an agent of this name, and returns the first line of
+	// its file of waiting events. It is called once the agent has begun a session.
+	Begin func(ctx context.Context, agent string) (Destination, Left, error)
+	// Dir is the directory of the file of waiting events: see Dir.
+	Dir string
 	// Waiting bounds the bytes that wait; 0 is DefaultWaiting.
 	Waiting int64
 }
@@ -99,12 +108,16 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Waiting == 0 {
 		o.Waiting = DefaultWaiting
 	}
-	waiting, err := newSpool(o.Dir, o.Left, o.Waiting)
-	if err != nil {
-		return 0, err
+	name := cmp.Or(o.Agent, filepath.Base(o.Command[0]))
+	t := &tape{onlooker: acp.NewOnlooker(name, actor), say: o.complain}
+	var group sync.WaitGroup
+	t.begin = func(said string) error {
+		if o.Agent == "" && said != "" && len(said) <= mostName && state.Printable(said) {
+			name = said
+		}
+		return t.beginAs(ctx, o, name, &group)
 	}
-	defer waiting.file.Close()
-	t := &tape{spool: waiting, onlooker: acp.NewOnlooker(o.Agent, actor), say: o.complain}
+	t.most = o.Waiting
 	cmd := exec.CommandContext(ctx, o.Command[0], o.Command[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopBound
@@ -115,19 +128,35 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	if err := cmd.Start(); err != nil {
-		_ = waiting.remove()
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	go func() { // ends with the process at the latest: a read of stdin cannot be given up
 		_, _ = io.Copy(&tee{to: stdin, take: t.fromClient}, o.Stdin) // the agent's end shows in Wait
 		stdin.Close()
 	}()
-	var group sync.WaitGroup
-	group.Go(func() { t.handOver(o.To) })
 	_ = cmd.Wait() // the state says more
 	t.finish(exitOf(cmd))
 	group.Wait()
+	if t.spool != nil {
+		t.spool.file.Close()
+	}
 	return exitCode(cmd), nil
+}
+
+// beginAs begins the session, and hands its events over from then on.
+func (t *tape) beginAs(ctx context.Context, o Options, name string, group *sync.WaitGroup) error {
+	ctx, cancel := context.WithTimeout(ctx, beginBound)
+	defer cancel()
+	to, left, err := o.Begin(ctx, name)
+	if err != nil {
+		return err
+	}
+	t.name = name
+	if t.spool, err = newSpool(o.Dir, left, o.Waiting); err != nil {
+		return errors.Join(err, to.End(ctx, stoppedEarly+"no file for waiting events"))
+	}
+	group.Go(func() { t.handOver(to) })
+	return nil
 }
 
 func (o Options) complain(format string, args ...any) {
@@ -167,16 +196,20 @@ func (t *tee) Write(p []byte) (int, error) {
 // tape makes events of both directions and puts them where they wait.
 type tape struct {
 	// set at construction
-	spool *spool
-	say   func(format string, args ...any)
+	say func(format string, args ...any)
+	// begin begins the session of an agent that says this name of itself.
+	begin func(said string) error
+	most  int64 // bytes of early
 
 	mu       sync.Mutex
 	onlooker *acp.Onlooker
+	spool    *spool // nil until the agent begins a session, and set once
+	name     string // the agent's in the session
+	early    []byte // events until then
 	client   []byte // the beginning of a line
 	agent    []byte
 	stopped  bool
 	reason   string // why the session ends
-	began    bool   // the agent began a session
 }
 
 func (t *tape) fromClient(p []byte) {
@@ -219,8 +252,15 @@ func (t *tape) lines(begun, read []byte, take func([]byte) []event.Payload) []by
 func (t *tape) put(payloads []event.Payload) {
 	var lines []byte
 	for _, p := range payloads {
-		if _, is := p.(event.AgentStarted); is {
-			t.began = true
+		if started, is := p.(event.AgentStarted); is && !t.stopped {
+			if t.spool == nil {
+				if err := t.begin(started.Name); err != nil {
+					t.stop("%v", err)
+					return
+				}
+			}
+			started.Agent = t.name
+			p = started
 		}
 		draft, err := event.NewDraft(p, 0, time.Time{})
 		if err != nil {
@@ -237,11 +277,18 @@ func (t *tape) put(payloads []event.Payload) {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	if len(lines) == 0 || t.stopped {
-		return
-	}
-	if err := t.spool.put(lines); err != nil {
-		t.stop("%v", err)
+	lines = append(t.early, lines...)
+	t.early = nil
+	switch {
+	case len(lines) == 0 || t.stopped:
+	case t.spool == nil && int64(len(lines)) > t.most:
+		t.stop("the agent says too much and begins no session")
+	case t.spool == nil:
+		t.early = lines
+	default:
+		if err := t.spool.put(lines); err != nil {
+			t.stop("%v", err)
+		}
 	}
 }
 
@@ -261,9 +308,11 @@ func (t *tape) finish(exit event.AgentExit) {
 		t.reason = "the agent ended"
 	}
 	t.put(append(t.onlooker.End(), exit))
-	reason := t.reason
+	reason, spool := t.reason, t.spool
 	t.mu.Unlock()
-	t.spool.finish(reason)
+	if spool != nil {
+		spool.finish(reason)
+	}
 }
 
 // errAway says that the hub was away for too long after the end.
@@ -294,14 +343,11 @@ func (t *tape) handOver(to Destination) {
 // end ends the session.
 func (t *tape) end(to Destination) error {
 	t.mu.Lock()
-	reason, stopped, began := t.reason, t.stopped, t.began
+	reason, stopped := t.reason, t.stopped
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
 	err := to.End(ctx, reason)
-	if remover, can := to.(interface{ Remove(context.Context) error }); can && err == nil && !began {
-		err = remover.Remove(ctx)
-	}
 	if err != nil && !stopped { // the cause of a stop was said
 		t.say("the session stays open until the hub closes it: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/abidehub/abide/internal/record"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,8 +112,11 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 			defer stderr.Close()
 			code, err := record.Run(t.Context(), record.Options{
 				Command: []string{"sh", "-c", `read a; read b; printf '%s' "$0"; exit 7`, agent.String()},
-				Agent:   "fake", Stdin: io.NopCloser(strings.NewReader(client)), Stdout: out, Stderr: stderr, To: to, Waiting: test.waiting,
-				Dir: dir, Left: record.Left{SessionID: "s1", RecorderID: "r1", After: 2},
+				Agent:   "fake", Stdin: io.NopCloser(strings.NewReader(client)), Stdout: out, Stderr: stderr, Waiting: test.waiting, Dir: dir,
+				Begin: func(_ context.Context, agent string) (record.Destination, record.Left, error) {
+					require.Equal(t, "fake", agent)
+					return to, record.Left{SessionID: "s1", RecorderID: "r1", After: 2}, nil
+				},
 			})
 			require.NoError(t, err)
 			require.Equal(t, 7, code, "the exit code is the command's")
@@ -132,6 +136,58 @@ func TestARecordingThatWaitsForTooMuchStopsAndTheAgentGoesOn(t *testing.T) {
 			require.NotEmpty(t, said)
 			require.Less(t, len(said), all.Len())
 			require.True(t, strings.HasPrefix(all.String(), said), "the spooled lines must arrive in order, without a gap")
+		})
+	}
+}
+
+// TestASessionIsNamedAfterWhatItsAgentSays records without a hub: an agent that begins no
+// session leaves none, and one that does is called what it says of itself.
+func TestASessionIsNamedAfterWhatItsAgentSays(t *testing.T) {
+	hello := func(info string) string {
+		return `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1` + info + `}}` + "\n"
+	}
+	const began = `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}` + "\n"
+	client := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}` + "\n"
+	for name, test := range map[string]struct{ given, says, want string }{
+		"its title":             {says: hello(`,"agentInfo":{"name":"fancy","title":"Fancy Agent","version":"1"}`) + began, want: "Fancy Agent"},
+		"its name":              {says: hello(`,"agentInfo":{"name":"fancy","version":"1"}`) + began, want: "fancy"},
+		"a given one":           {given: "mine", says: hello(`,"agentInfo":{"name":"fancy","version":"1"}`) + began, want: "mine"},
+		"it says nothing":       {says: hello("") + began, want: "sh"},
+		"it says no name":       {says: hello(`,"agentInfo":{"name":"a\u0007b","version":"1"}`) + began, want: "sh"},
+		"it begins no session":  {says: hello(`,"agentInfo":{"name":"fancy","version":"1"}`)},
+		"it is no such program": {says: "hello\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			offline, err := record.OpenOffline(data)
+			require.NoError(t, err)
+			var out, stderr bytes.Buffer
+			_, err = record.Run(t.Context(), record.Options{
+				Command: []string{"sh", "-c", `read a; read b; printf '%s' "$0"`, test.says}, Agent: test.given,
+				Stdin: io.NopCloser(strings.NewReader(client)), Stdout: &out, Stderr: &stderr, Dir: record.Dir(data),
+				Begin: func(ctx context.Context, agent string) (record.Destination, record.Left, error) {
+					return offline.Begin(ctx, agent, "/w", "")
+				},
+			})
+			require.NoError(t, err)
+			require.NoError(t, offline.Close())
+			require.Equal(t, test.says, out.String(), "the editor gets every byte")
+			require.Empty(t, stderr.String())
+			s, err := store.Open(data, store.Options{})
+			require.NoError(t, err)
+			defer s.Close()
+			var agents []string
+			for _, m := range s.List() {
+				agents = append(agents, m.Agent)
+			}
+			if test.want == "" {
+				require.Empty(t, agents)
+				require.NoDirExists(t, record.Dir(data))
+				return
+			}
+			require.Equal(t, []string{test.want}, agents)
+			require.Empty(t, namesIn(t, record.Dir(data)))
 		})
 	}
 }
