@@ -78,6 +78,7 @@ const (
 	PermissionAnswer Verb = "permission_answer" // detail: outcome and permission's id
 	RuleAnswer       Verb = "rule_answer"       // a rule answered; by is its maker; detail: the rule, outcome and permission's id
 	FolderMade       Verb = "folder_made"       // detail: its path
+	WorktreeRemoved  Verb = "worktree_removed"  // detail: its path
 	SessionDeleted   Verb = "session_deleted"
 	SignInFailed     Verb = "sign_in_failed"   // detail: why
 	LeftOut          Verb = "records_left_out" // detail: how many, and of which hour

@@ -339,18 +339,34 @@ func (p *Program) archive() *cobra.Command {
 
 func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatch) *cobra.Command {
 	var off bool
+	var after leaving
 	cmd := p.quiet(&cobra.Command{
 		Use: name + " ID", Short: short, Example: "abide " + name + " 9f3a\nabide " + name + " 9f3a --off", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
-		return hub.Update(ctx, s.SessionID, patch(!off))
+		if name != "archive" || off {
+			return hub.Update(ctx, s.SessionID, patch(!off))
+		}
+		decided, err := p.decide(ctx, s, after)
+		if err != nil {
+			return s, err
+		}
+		changed, err := hub.Update(ctx, s.SessionID, patch(true))
+		if err != nil {
+			return changed, err
+		}
+		return changed, p.leave(ctx, hub, s, decided)
 	})
 	cmd.Flags().BoolVar(&off, "off", false, "undo it")
+	if name == "archive" {
+		after.add(cmd)
+	}
 	return cmd
 }
 
 func (p *Program) end() *cobra.Command {
 	var reason string
 	var drop bool
+	var after leaving
 	cmd := p.quiet(&cobra.Command{
 		Use: "end ID", Short: "End a session; a later prompt makes it live again",
 		Example: "abide end - --reason 'merged'", Args: cobra.ExactArgs(1),
@@ -362,8 +378,17 @@ func (p *Program) end() *cobra.Command {
 			}
 			drop = true
 		}
-		return hub.End(ctx, s.SessionID, reason, drop)
+		decided, err := p.decide(ctx, s, after)
+		if err != nil {
+			return s, err
+		}
+		ended, err := hub.End(ctx, s.SessionID, reason, drop)
+		if err != nil {
+			return ended, err
+		}
+		return ended, p.leave(ctx, hub, s, decided)
 	})
+	after.add(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, in a `WORD` or a few")
 	cmd.Flags().BoolVar(&drop, "drop-queue", false, "remove the waiting prompts")
 	return cmd
@@ -377,6 +402,7 @@ type removed struct {
 
 func (p *Program) remove() *cobra.Command {
 	var yes bool
+	var after leaving
 	cmd := p.onSession(&cobra.Command{
 		Use: "rm ID", Short: "Delete a session and all it holds", Example: "abide rm 9f3a\nabide rm 9f3a --yes", Args: cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
@@ -389,7 +415,14 @@ func (p *Program) remove() *cobra.Command {
 				return withCode(ExitFailed, "nothing was deleted")
 			}
 		}
+		decided, err := p.decide(ctx, s, after)
+		if err != nil {
+			return err
+		}
 		if err := hub.Delete(ctx, s.SessionID); err != nil {
+			return err
+		}
+		if err := p.leave(ctx, hub, s, decided); err != nil {
 			return err
 		}
 		if p.json {
@@ -398,6 +431,7 @@ func (p *Program) remove() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	after.add(cmd)
 	p.JSONFlag(cmd)
 	return cmd
 }
@@ -482,4 +516,75 @@ func (p *Program) comment() *cobra.Command {
 	cmd.Flags().Int64Var((*int64)(&c.FromSeq), "seq", 0, "the event `SEQ` it is about")
 	p.JSONFlag(cmd)
 	return cmd
+}
+
+// removeCopy removes a working copy, after a person confirmed what would be lost.
+func (p *Program) removeCopy(ctx context.Context, hub *client.Hub, folder string, discard, yes bool) error {
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return fmt.Errorf("finding the folder: %w", err)
+	}
+	request := wire.RemoveWorktree{Folder: path, Discard: discard}
+	err = hub.RemoveWorktree(ctx, request)
+	var refused *client.RefusedError
+	if !errors.As(err, &refused) || len(refused.Needs) == 0 {
+		return err
+	}
+	if !yes {
+		if !p.interactive() {
+			return withCode(ExitRefused, "%s (--yes confirms)", plain.Line(refused.Message))
+		}
+		sure, failed := p.ask(ctx, time.Now(), plain.Line(refused.Message)+" [y/N] ")
+		if failed != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+			return withCode(ExitFailed, "nothing was removed")
+		}
+	}
+	request.Confirm = refused.Needs
+	return hub.RemoveWorktree(ctx, request)
+}
+
+// leaving are the flags of a command after which a session needs its copy no more.
+type leaving struct{ worktree string }
+
+func (l *leaving) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.worktree, "worktree", "", "what becomes of its working copy: `keep`, remove (its branch stays if it has commits of its own) or discard")
+}
+
+// decide asks what becomes of the working copy of a session that is left, unless a flag
+// says it. It says so where the copy stays.
+func (p *Program) decide(ctx context.Context, s wire.SessionInfo, l leaving) (string, error) {
+	switch l.worktree {
+	case "keep", "remove", "discard":
+	case "":
+		if s.Worktree == nil {
+			return "keep", nil
+		}
+		l.worktree = "keep"
+		if p.interactive() {
+			said, err := p.ask(ctx, time.Now(), fmt.Sprintf("its working copy %s, branch %s: [k]eep, [r]emove, or [d]iscard with its branch? ", plain.Line(s.Worktree.Folder), plain.Line(s.Worktree.Branch)))
+			if err != nil {
+				return "", err
+			}
+			for _, choice := range []string{"remove", "discard"} {
+				if said != "" && strings.HasPrefix(choice, strings.ToLower(said)) {
+					l.worktree = choice
+				}
+			}
+		}
+	default:
+		return "", Usagef("--worktree is keep, remove or discard")
+	}
+	return l.worktree, nil
+}
+
+// leave does what was decided.
+func (p *Program) leave(ctx context.Context, hub *client.Hub, s wire.SessionInfo, decided string) error {
+	if s.Worktree == nil {
+		return nil
+	}
+	if decided == "keep" {
+		p.notice("its working copy stays: %s (abide worktrees)", plain.Line(s.Worktree.Folder))
+		return nil
+	}
+	return p.removeCopy(ctx, hub, s.Worktree.Folder, decided == "discard", false)
 }

@@ -469,6 +469,51 @@ func interruptionRows(c wire.ResumeCounts) [][]string {
 	return rows
 }
 
+// worktrees lists the working copies, or removes some.
+func (p *Program) worktrees() *cobra.Command {
+	var prune, discard, yes bool
+	cmd := p.onHub(&cobra.Command{
+		Use: "worktrees [rm FOLDER]", Short: "List the working copies of repositories, or remove some",
+		Long: "List the working copies that abide made: size, state, branch and session, also those of no session. " +
+			"With rm, remove one; its branch stays if it has commits that are nowhere else. With --prune, remove all of which nothing is lost and whose sessions are over.",
+		Example: "abide worktrees\nabide worktrees --prune\nabide worktrees rm ~/.local/share/abide-worktrees/app/fix-it --discard",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 2 && args[0] == "rm" && !prune {
+				return nil
+			}
+			return fmt.Errorf("worktrees takes nothing, --prune, or rm and a folder")
+		},
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		if len(args) == 2 {
+			return p.removeCopy(ctx, hub, args[1], discard, yes)
+		}
+		if discard || yes {
+			return Usagef("--discard and --yes go with rm")
+		}
+		list := hub.Worktrees
+		if prune {
+			list = hub.PruneWorktrees
+		}
+		all, err := list(ctx)
+		if err != nil || p.json {
+			return p.orJSON(all, err)
+		}
+		if len(all.Worktrees) == 0 {
+			fmt.Fprintln(p.Stderr, "There are no working copies.")
+		}
+		var rows [][]string
+		for _, c := range all.Worktrees {
+			rows = append(rows, []string{megabytes(c), stateOf(c), plain.Line(c.Branch), usersOf(c), plain.Line(c.Folder)})
+		}
+		return p.table(rows)
+	})
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove those that are safe to remove, and list all that there were")
+	cmd.Flags().BoolVar(&discard, "discard", false, "with rm, remove its branch, too, with commits that are nowhere else")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with rm, do not ask about what is lost")
+	p.JSONFlag(cmd)
+	return cmd
+}
+
 func (p *Program) devices() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
 		Use: "devices [revoke NAME]", Short: "List devices and tokens, or revoke one",

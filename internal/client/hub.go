@@ -125,6 +125,25 @@ func (h *Hub) Branch(ctx context.Context, id string) (wire.Branch, error) {
 	return branch, err
 }
 
+// Worktrees asks for the working copies.
+func (h *Hub) Worktrees(ctx context.Context) (wire.Worktrees, error) {
+	var all wire.Worktrees
+	err := h.do(ctx, http.MethodGet, "/api/worktrees", nil, &all)
+	return all, err
+}
+
+// PruneWorktrees removes the working copies that are safe to remove.
+func (h *Hub) PruneWorktrees(ctx context.Context) (wire.Worktrees, error) {
+	var all wire.Worktrees
+	err := h.do(ctx, http.MethodPost, "/api/worktrees/prune", nil, &all)
+	return all, err
+}
+
+// RemoveWorktree removes a working copy. A *RefusedError says what is to be confirmed.
+func (h *Hub) RemoveWorktree(ctx context.Context, r wire.RemoveWorktree) error {
+	return h.do(ctx, http.MethodPost, "/api/worktrees/remove", r, nil)
+}
+
 // Delete removes a session and all it holds.
 func (h *Hub) Delete(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodDelete, "/api/sessions/"+url.PathEscape(id), nil, nil)

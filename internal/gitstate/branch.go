@@ -57,7 +57,12 @@ type Standing struct {
 	Compared      bool
 	// Uncommitted counts files that differ from the commit. An untracked folder is one.
 	Uncommitted int
+	// Names are the first of them.
+	Names []string
 }
+
+// mostNames bounds Names of a Standing.
+const mostNames = 20
 
 // Compare counts the commits between HEAD and a base, and the files that are not committed.
 // It takes one run of git.
@@ -82,10 +87,19 @@ func (g *Git) Compare(ctx context.Context, r *Repository, base Base) (Standing, 
 			_, err := fmt.Sscanf(string(counts), "+%d -%d", &standing.Ahead, &standing.Behind)
 			standing.Compared = err == nil
 		} else if len(line) > 2 && bytes.IndexByte([]byte("12u?"), line[0]) >= 0 {
-			standing.Uncommitted++
+			if standing.Uncommitted++; standing.Uncommitted <= mostNames {
+				standing.Names = append(standing.Names, pathIn(string(line)))
+			}
 		}
 	}
 	return standing, nil
+}
+
+// pathIn is the path of an entry of `git status --porcelain=v2`.
+func pathIn(entry string) string {
+	fields := map[byte]int{'1': 8, '2': 9, 'u': 10, '?': 1}[entry[0]]
+	parts := strings.SplitN(entry, " ", fields+1)
+	return parts[len(parts)-1]
 }
 
 // track makes git compare HEAD with a base, as with the branch that it tracks.

@@ -30,7 +30,7 @@ func TestABranchIsComparedWithItsBase(t *testing.T) {
 		s, err := g.Compare(t.Context(), r, base)
 		require.NoError(t, err)
 		head := gitstate.Head{Branch: "work", Commit: plain(t, dir, "rev-parse", "work")}
-		require.Equal(t, gitstate.Standing{Head: head, Ahead: 2, Behind: 1, Compared: true, Uncommitted: 4}, s, "a, README.md twice, new/")
+		require.Equal(t, gitstate.Standing{Head: head, Ahead: 2, Behind: 1, Compared: true, Uncommitted: 4, Names: []string{"README.md", "a", "README.md", "new/"}}, s, "a, README.md twice, new/")
 		plain(t, dir, "pack-refs", "--all")
 	}
 	none, err := r.BaseOf("main", "")

@@ -20,6 +20,8 @@ type Linked struct {
 	// Unfinished means that abide began to make or to remove it, and was killed, or is at
 	// it.
 	Unfinished bool
+	// Locked means that a person locked it (git worktree lock).
+	Locked bool
 
 	name string // below the common directory
 }
@@ -55,6 +57,7 @@ func (r *Repository) Linked() ([]Linked, error) {
 		}
 		if text, err := readRegular(dir, "locked", smallFile); err == nil {
 			l.Unfinished = string(text) == lockedMaking || string(text) == lockedRemoving
+			l.Locked = !l.Unfinished
 		}
 		all = append(all, l)
 	}
@@ -154,4 +157,26 @@ func (r *Repository) CheckedOut(branch string) ([]string, error) {
 		}
 	}
 	return folders, nil
+}
+
+// Common is the directory that all worktrees of the repository share.
+func (r *Repository) Common() string { return r.common }
+
+// Home is the repository's own worktree, beside which others are linked; its directory if
+// it has none.
+func (r *Repository) Home() string {
+	if filepath.Base(r.common) == ".git" {
+		return filepath.Dir(r.common)
+	}
+	return r.common
+}
+
+// Pushed reports whether the remote origin has a branch at its commit, as far as is known
+// here.
+func (r *Repository) Pushed(h Head) bool {
+	if h.Branch == "" || h.Commit == "" {
+		return false
+	}
+	at, err := r.resolve("refs/remotes/origin/" + h.Branch)
+	return err == nil && at == h.Commit
 }

@@ -31,7 +31,7 @@ func sessionRows() section {
 		about: []string{
 			"A name is at most 200 printable characters, at least one of them visible.",
 			"`Idempotency-Key`, at most 128 printable bytes, names the request for a new session and is the `prompt_id`. The same key from the same credential is answered 201 with the same session, as long as it exists. That finishes what a crash left undone and repeats no prompt. With another body it is 409.",
-			"`worktree` makes a git worktree of the workspace's repository, on a new branch: `abide/` and words of the name or prompt, numbered where that is taken. The session works in it; its line has `worktree{folder, branch?, base?, commit, of}`. 409 with a sentence, and nothing is made: a branch or folder that is there already, a repository without a commit, a bare one, refs in the reftable format, a commit with submodules or files that need a filter (git-lfs) or another encoding. 400: no repository, an unknown `base`. Deleting the session leaves the worktree: `git worktree remove` removes it.",
+			"`worktree` makes a git worktree of the workspace's repository, on a new branch: `abide/` and words of the name or prompt, numbered where that is taken. The session works in it; its line has `worktree{folder, branch?, base?, commit, of}`. 409 with a sentence, and nothing is made: a branch or folder that is there already, a repository without a commit, a bare one, refs in the reftable format, a commit with submodules or files that need a filter (git-lfs) or another encoding. 400: no repository, an unknown `base`. Deleting the session leaves the worktree (see [Working copies](#working-copies)).",
 			"`end` writes `session_end{reason, by, result?}`.",
 		},
 		rows: []route{

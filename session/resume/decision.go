@@ -39,7 +39,11 @@ func (d Decision) Covers(rows []Drift) error {
 
 // NeedsConfirmation refuses a resume until a person has confirmed the listed
 // warnings.
-type NeedsConfirmation struct{ Needs []string }
+type NeedsConfirmation struct {
+	Needs []string
+	// What, if set, is what is to be confirmed, in words.
+	What string
+}
 
 // And has all warnings to confirm; nil if none is left.
 func (n *NeedsConfirmation) And(more, confirmed []string) error {
@@ -60,7 +64,11 @@ func (n *NeedsConfirmation) And(more, confirmed []string) error {
 
 // Error implements error.
 func (n *NeedsConfirmation) Error() string {
-	return "confirm what has changed since: " + strings.Join(n.Needs, ", ")
+	what := n.What
+	if what == "" {
+		what = "what has changed since"
+	}
+	return "confirm " + what + ": " + strings.Join(n.Needs, ", ")
 }
 
 // AlreadySettled means that an interruption is already settled, and by which actor.

@@ -1484,6 +1484,39 @@ export interface Branch {
   checked_at?: string
 }
 
+export interface CopyUse {
+  session_id: string
+  name: string
+  over: boolean
+}
+
+export interface WorkingCopy {
+  folder: string
+  repository?: string
+  branch?: string
+  base?: string
+  sessions: CopyUse[]
+  unfinished?: boolean
+  gone?: boolean
+  bytes: number
+  partly?: boolean
+  uncommitted: number
+  commits: number
+  unknown?: string
+  safe: boolean
+  removed?: boolean
+}
+
+export interface Worktrees {
+  worktrees: WorkingCopy[]
+}
+
+export interface RemoveWorktree {
+  folder: string
+  discard?: boolean
+  confirm?: string[]
+}
+
 export interface FileChange {
   before?: string
   after?: string

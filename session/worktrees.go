@@ -1,0 +1,124 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/worktree"
+)
+
+// WorkingCopy is a git worktree that abide made.
+type WorkingCopy = worktree.Copy
+
+// noteWorktreeRemoved is the method of the note that a session's working copy is gone.
+const noteWorktreeRemoved = "abide/worktree_removed"
+
+// WorktreeRemoval asks to remove a working copy.
+type WorktreeRemoval struct {
+	Folder string
+	// Discard also removes its branch, with commits that are nowhere else.
+	Discard bool
+	// Confirm has what of worktree.Needs a person confirmed.
+	Confirm []string
+	Actor   event.Actor
+}
+
+// Worktrees lists the working copies that abide made, also those of no session.
+func (m *Manager) Worktrees(ctx context.Context) ([]worktree.Copy, error) {
+	return m.worktrees.All(ctx, m.settings.Load(), m.worktreeUses())
+}
+
+// worktreeUses lists the sessions that work in a working copy of this hub.
+func (m *Manager) worktreeUses() (uses []worktree.Use) {
+	for _, meta := range m.journal.List() {
+		w := worktreeOf(meta)
+		if w == nil {
+			continue
+		}
+		status := state.Status(meta.Status)
+		uses = append(uses, worktree.Use{
+			SessionID: meta.SessionID, Name: meta.Name, Worktree: *w,
+			Over: meta.Archived || status == state.StatusEnded,
+			Busy: status == state.StatusRunning || status == state.StatusNeedsYou,
+		})
+	}
+	return uses
+}
+
+// RemoveWorktree removes a working copy, and ends the sessions that use it. It is
+// *resume.NeedsConfirmation while something would be lost that was not confirmed.
+func (m *Manager) RemoveWorktree(ctx context.Context, r WorktreeRemoval) error {
+	all, err := m.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.Folder == r.Folder {
+			return m.removeWorktree(ctx, c, r)
+		}
+	}
+	return fmt.Errorf("%w: no working copy in %q", state.ErrNotFound, r.Folder)
+}
+
+func (m *Manager) removeWorktree(ctx context.Context, c worktree.Copy, r WorktreeRemoval) error {
+	if err := c.Removable(); err != nil {
+		return err
+	}
+	if needs := c.Needs(r.Discard, r.Confirm); len(needs) > 0 {
+		return &resume.NeedsConfirmation{Needs: needs, What: "that the working copy goes (" + c.Words() + ")"}
+	}
+	for _, u := range c.Sessions {
+		b, err := m.Session(ctx, u.SessionID)
+		if err == nil {
+			err = b.End(ctx, "its working copy was removed", r.Actor)
+		}
+		if err != nil {
+			return fmt.Errorf("end session %s, which works in the copy: %w", u.SessionID, err)
+		}
+	}
+	if err := m.worktrees.Remove(ctx, c, r.Discard); err != nil {
+		return err
+	}
+	for _, u := range c.Sessions {
+		b, err := m.Session(ctx, u.SessionID)
+		if err == nil {
+			err = b.noteRemoved(ctx, c, r.Actor)
+		}
+		if err != nil {
+			m.logger.Warn("a session does not say that its working copy was removed", "session", u.SessionID, "err", err)
+		}
+	}
+	m.logger.Info("working copy removed", "folder", c.Folder, "actor", r.Actor.Name)
+	return nil
+}
+
+func (b *BackgroundSession) noteRemoved(ctx context.Context, c worktree.Copy, by event.Actor) error {
+	return tell(ctx, b.mail, func(e *engine) error {
+		text := event.Text("The working copy " + c.Folder + " was removed.")
+		_, err := e.write(e.entries(event.Note{Method: noteWorktreeRemoved, Text: text, By: by.Name, ByID: by.ID})...)
+		return err
+	})
+}
+
+// PruneWorktrees removes the working copies of which nothing is lost and that no session
+// uses that is not over. It returns all that there were, and which of them it removed.
+func (m *Manager) PruneWorktrees(ctx context.Context, actor event.Actor) (all []worktree.Copy, removed map[string]bool, err error) {
+	if all, err = m.Worktrees(ctx); err != nil {
+		return nil, nil, err
+	}
+	removed = map[string]bool{}
+	for _, c := range all {
+		if !c.Safe() {
+			continue
+		}
+		if err := m.removeWorktree(ctx, c, WorktreeRemoval{Folder: c.Folder, Actor: actor}); err != nil {
+			m.logger.Warn("a working copy was not removed", "folder", c.Folder, "err", err)
+			continue
+		}
+		removed[c.Folder] = true
+	}
+	return all, removed, nil
+}
