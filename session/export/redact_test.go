@@ -55,6 +55,11 @@ func textForms() []string {
 		// YAML.
 		"password: |\n  %s\n", "password: >-\n  %s\nuser: ann", "password:\n  %s", "db:\n  password: |-\n    %s\n  user: ann", "passwords:\n  - ann\n  - %s",
 		"credentials:\n  user: ann\n  data: %s", "password: # it\n  %s",
+		// Signs and words between them.
+		"password：%s", "password＝%s", "ＰＡＳＳＷＯＲＤ=%s", "password (root): %s", "Password for root: %s", "the password for root is %s", "password is: %s", "password: <%s>", "password → %s",
+		"password — %s", "Password\n%s", "* Password\n  %s", "user,password\nann,%s", "password: !!str %s", "curl --user ann:%s x", "curl -uann:%s x", "curl -b sid=%s x", "openssl enc -k %s",
+		"ALTER USER ann IDENTIFIED BY '%s'", `login.setPassword("%s")`, `new Credentials("ann", "%s")`, `$password = '%s';`, "TOKEN ?= %s", `process.env.TOKEN || '%s'`, "gh auth login --with-token <<< %s",
+		"recovery code: %s", "2FA backup codes: %s", "mot de passe : %s", "пароль: %s", "密码：%s", "sessionid=%s", "//registry/:_authToken=%s", "-Djavax.net.ssl.keyStorePassword=%s",
 		// Characters that are not seen.
 		"pass\u200bword: %s", "pa\u00adss\u2060word=%s", "\x1b[1mpassword\x1b[0m: \x1b[32m%s\x1b[0m", "api\u200b_key=%s", "+password: %s", "-  DB_PASS=%s",
 	}
@@ -114,7 +119,7 @@ func traces(hidden string) []string {
 
 // Each form has a value of its own: one that was found would be removed in the others, too.
 func TestEveryFormOfASecretIsRemovedInEveryFormat(t *testing.T) {
-	require.GreaterOrEqual(t, len(textForms())+len(valueForms("")), 170)
+	require.GreaterOrEqual(t, len(textForms())+len(valueForms("")), 200)
 	prompt := event.UserPrompt{PromptID: "p", Text: "go"}
 	type form struct {
 		name, text, hidden string

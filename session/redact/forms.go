@@ -204,7 +204,7 @@ func (f *finder) headerValue(header string, as naming, i int, how manner) int {
 	}
 	value := t[from:to]
 	if header == "cookie" {
-		return f.cookies(from, to, quoted)
+		return f.cookies(from, to, quoted, how)
 	}
 	scheme, rest, _ := strings.Cut(value, " ")
 	switch {
@@ -238,7 +238,7 @@ func (f *finder) prose(word string) bool {
 }
 
 // cookies judges the pairs of a cookie: all of them, or none if they are prose.
-func (f *finder) cookies(from, to int, quoted bool) int {
+func (f *finder) cookies(from, to int, quoted bool, how manner) int {
 	t := f.text
 	first, end := f.bare(from)
 	end = min(end, to)
@@ -259,7 +259,7 @@ func (f *finder) cookies(from, to int, quoted bool) int {
 		}
 		return f.add(first, end)
 	}
-	if f.value(isSecret, t[first:end], told) {
+	if f.value(isSecret, t[first:end], min(how, told)) {
 		return f.add(first, end)
 	}
 	return 0
@@ -276,6 +276,8 @@ func programOptions(program string) string {
 		return "p"
 	case "redis-cli", "valkey-cli":
 		return "a"
+	case "openssl":
+		return "k"
 	case "unzip", "zip", "sqlcmd.exe", "bcp":
 		return "P"
 	case "ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldappasswd":
@@ -293,24 +295,31 @@ func programOptions(program string) string {
 // option judges what a short option of a program takes: mysql -pV, curl -u user:V.
 func (f *finder) option(at span) int {
 	t := f.text
-	if at.to-at.from < 2 || t[at.from+1] == '-' || at.from > 0 && !ends(t[at.from-1]) && t[at.from-1] != ',' && t[at.from-1] != '[' {
+	letter, from := "u", at.to
+	switch name := t[at.from:min(at.to, at.from+mostSpace)]; {
+	case name == "--user" || name == "--proxy-user":
+	case len(name) < 2 || name[1] == '-':
+		return 0
+	default:
+		letter, from = name[1:2], at.from+2
+	}
+	if at.from > 0 && !ends(t[at.from-1]) && t[at.from-1] != ',' && t[at.from-1] != '[' {
 		return 0
 	}
-	letter := t[at.from+1 : at.from+2]
-	from := at.from + 2
+	joined := from < at.to
 	if from == at.to { // the next word
 		from = skip(t, from, "\\\"', \t=", mostSpace)
 	}
 	value, to, ok := f.quoted(from)
 	if !ok {
-		if value, to = f.bare(from); at.from+2 < at.to {
+		if value, to = f.bare(from); joined {
 			to = max(to, at.to)
 		}
 	}
 	if value >= to {
 		return 0
 	}
-	cut, is := optionValue(f.judge, f.command, letter, t[value:to], at.from+2 < at.to)
+	cut, is := optionValue(f.judge, f.command, letter, t[value:to], joined)
 	if !is {
 		return 0
 	}
@@ -331,7 +340,11 @@ func optionValue(j *judge, program, letter, value string, joined bool) (int, boo
 		}
 		return 0, !strings.HasPrefix(value, "-") && j.value(isSecret, value, written)
 	}
-	if joined || letter != "u" && !known || strings.Contains(value, "://") {
+	if program == "curl" && letter == "b" {
+		cut := strings.IndexByte(value, '=')
+		return cut + 1, cut > 0 && j.value(isSecret, value[cut+1:], written)
+	}
+	if joined && !known || letter != "u" && !known || strings.Contains(value, "://") {
 		return 0, false
 	}
 	cut := strings.IndexAny(value, ":%")

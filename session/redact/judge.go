@@ -9,7 +9,7 @@ import (
 // judge decides of a name and a value whether the value is a secret. JSON, text, headers,
 // arguments, addresses and tables ask it.
 type judge struct {
-	roots, whole, keys, harmless, plain, counts, kinds, passes map[string]bool
+	roots, whole, keys, harmless, plain, counts, kinds, passes, codes map[string]bool
 }
 
 // Words, lower case, by which names and values are judged.
@@ -17,12 +17,13 @@ const (
 	// secretRoots end a word that names a secret.
 	secretRoots = "password passwords passwd passphrase passcode passwort kennwort contraseña senha pwd secret secrets token tokens " +
 		"apikey privatekey accesskey signingkey accountkey secretkey encryptionkey sharedkey masterkey credential credentials creds " +
-		"authorization cookie cookies psk"
+		"authorization cookie cookies psk пароль 密码 密碼 パスワード 비밀번호 hasło heslo lösenord wachtwoord parola salasana şifre"
 	// secretWords name a secret as a whole word. Auth, sig and the like may be other things,
 	// so that their values have to look random.
-	secretWords  = "requirepass masterauth dbpass sshpass userpass keypass storepass rootpass adminpass smtppass ftppass mysqlpass pgpass jwt"
-	weakWords    = "auth sig signature bearer httpauth basicauth proxyauth otp totp seed mnemonic"
-	beforeKey    = "api private access signing account encryption master shared secret storage consumer subscription license deploy webhook rsa aes hmac session client auth app service"
+	secretWords  = "passe requirepass masterauth dbpass sshpass userpass keypass storepass rootpass adminpass smtppass ftppass mysqlpass pgpass jwt"
+	weakWords    = "auth sig signature bearer httpauth basicauth proxyauth otp totp seed mnemonic sessionid hmac pin"
+	beforeCode   = "recovery backup verification"
+	beforeKey    = "hash api private access signing account encryption master shared secret storage consumer subscription license deploy webhook rsa aes hmac session client auth app service"
 	afterSecret  = "id ids count counts usage used limit limits max min size sizes length len type types url uri urls endpoint path paths file files filename name names field fields expires expiry expiration ttl at age policy policies manager budget rate index bucket store provider required valid enabled disabled status kind env ref version scope scopes prefix hint reset prompt strength rules rule created updated date in per stdin input form format label title description placeholder generator validator helper handler service user username host port list check error errors message messages page screen dialog button view rotation stream streams window change changes changed email hasher hashing encoder style styles color colors colour theme uses mode class option options string number num numbers boolean expression params parameters gen object buffer spec schema interface impl factory cache parser lexer source node algorithm alg encoding identity identities template templates lookup table map kinds matcher pattern regex regexp start end position offset line column range begin"
 	beforePass   = "first second third final last next one two single multi render by all can will must to did should test tests"
 	countsTokens = "max min total num number n count used input output prompt completion cached cache context budget remaining limit read write reasoning thinking usage per avg average estimated"
@@ -39,7 +40,7 @@ func newJudge() *judge {
 	}
 	return &judge{
 		roots: set(secretRoots), whole: set(secretWords), keys: set(beforeKey), harmless: set(afterSecret), plain: set(harmlessNow),
-		counts: set(countsTokens), kinds: set(weakWords), passes: set(beforePass),
+		counts: set(countsTokens), kinds: set(weakWords), passes: set(beforePass), codes: set(beforeCode),
 	}
 }
 
@@ -87,6 +88,8 @@ func (j *judge) name(name string) naming {
 			case i == len(list)-1 && i > 0 && !j.passes[list[i-1]]:
 				best = isSecret
 			}
+		case (word == "code" || word == "codes") && i > 0 && j.codes[list[i-1]]:
+			best = isSecret
 		case j.whole[word], (word == "key" || word == "keys") && i > 0 && j.keys[list[i-1]]:
 			best = isSecret
 		case j.kinds[word]:
@@ -128,13 +131,16 @@ func hasRoot(name string) bool {
 		if c >= 'A' && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		if c >= 'a' && c <= 'z' || c >= utf8.RuneSelf {
+		if c >= utf8.RuneSelf {
+			return true // of another alphabet
+		}
+		if c >= 'a' && c <= 'z' {
 			lower[n] = c
 			n++
 		}
 	}
 	text := string(lower[:n])
-	for _, root := range []string{"pass", "pw", "psk", "secret", "token", "key", "cred", "auth", "cookie", "sig", "jwt", "bearer", "wort", "contrase", "senha", "otp", "seed", "mnemonic"} {
+	for _, root := range []string{"pass", "pw", "psk", "secret", "token", "key", "cred", "auth", "cookie", "sig", "jwt", "bearer", "wort", "contrase", "senha", "otp", "seed", "mnemonic", "session", "hmac", "pin", "code", "parola", "hes", "wachtwoord", "salasana"} {
 		if strings.Contains(text, root) {
 			return true
 		}

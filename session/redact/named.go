@@ -59,8 +59,11 @@ func (f *finder) named() {
 		} else if program := t[at.from:end]; end-at.from < longestName && isProgram(program) {
 			f.command = program
 		}
-		if name := t[max(at.from, end-longestName):end]; hasRoot(name) {
+		if name := t[max(at.from, end-longestName):end]; hasRoot(name) || strings.EqualFold(name, "by") {
 			as := f.name(name)
+			if as == noSecret && strings.EqualFold(name, "by") && strings.EqualFold(t[before.from:before.to], "identified") {
+				as = isSecret // of SQL
+			}
 			if as == noSecret && before.to == at.from-1 && t[before.to] == ' ' { // "access key"
 				as = f.name(t[max(before.from, before.to-longestName):end])
 			}
@@ -82,7 +85,7 @@ func (f *finder) after(name span, as naming) int {
 		return 0
 	}
 	header := f.header(name)
-	if name.from > 0 && t[name.from-1] == '$' || t[name.from:name.to] == "PASS" && t[i] != '=' { // a variable, a test
+	if name.from > 0 && t[name.from-1] == '$' && t[i] != '=' || t[name.from:name.to] == "PASS" && t[i] != '=' { // a variable, a test
 		return 0
 	}
 	switch rest := t[i:]; {
@@ -91,6 +94,12 @@ func (f *finder) after(name span, as naming) int {
 		return f.given(name, as, i+strings.IndexByte(rest, rest[1])+1, told)
 	case strings.HasPrefix(rest, "=="), strings.HasPrefix(rest, "!="):
 		return f.compared(as, i+2)
+	case strings.HasPrefix(rest, "?="), strings.HasPrefix(rest, "<<<"):
+		return f.given(name, as, i+len(rest)-len(strings.TrimLeft(rest, "?=<")), told)
+	case strings.HasPrefix(rest, "||"), strings.HasPrefix(rest, "?:"), strings.HasPrefix(rest, "??"), strings.HasPrefix(rest, "or "):
+		return f.otherwise(as, i+2)
+	case rest[0] == '(' && i == closed:
+		return f.behind(as, i, i+1)
 	case rest[0] == '=' && i == closed && !quoted:
 		how := told
 		if f.assigned(name, i+1) {
@@ -119,7 +128,10 @@ func (f *finder) after(name span, as naming) int {
 	case rest[0] == ',' && quoted:
 		return f.second(name, as, i+1, header)
 	case rest[0] == '\n' || rest[0] == '\r' || rest[0] == '/' && quoted:
-		return f.pair(as, i)
+		if end := f.pair(as, i); end > 0 || rest[0] == '/' {
+			return end
+		}
+		return f.below(name, as, i, beside)
 	case i > closed && name.from > 0 && t[name.from-1] == '<':
 		if end := f.lineEnd(i); end > i { // <password type="x">V</password>
 			if tag := strings.IndexByte(t[i:min(end, i+mostSpace)], '>'); tag >= 0 {
@@ -142,6 +154,14 @@ func (f *finder) given(name span, as naming, i int, how manner) int {
 	if i == len(t) {
 		return 0
 	}
+	if t[i] == '!' || t[i] == '&' { // a tag of YAML
+		if end := skip(t, i, alnum+"!&_", mostSpace); end < len(t) && t[end] == ' ' && end > i+1 {
+			i = skip(t, end, " ", mostSpace)
+		}
+	}
+	if i == len(t) {
+		return 0
+	}
 	if i > start && how == written && t[start] == ' ' && t[start-1] == '=' {
 		how = told
 	}
@@ -154,6 +174,11 @@ func (f *finder) given(name span, as naming, i int, how manner) int {
 		return f.below(name, as, f.lineEnd(i), written)
 	case c == '[' || c == '{':
 		return f.members(as, i)
+	case c == '<':
+		if end := strings.IndexByte(t[i:min(f.lineEnd(i), i+mostJudged)], '>'); end > 0 && f.value(as, t[i+1:i+end], beside) {
+			return f.add(i+1, i+end)
+		}
+		return 0
 	}
 	if from, to, ok := f.quoted(i); ok {
 		if !between(t[from:to]) && f.value(as, t[from:to], written) {
@@ -170,7 +195,16 @@ func (f *finder) given(name span, as naming, i int, how manner) int {
 
 // between reports of a text that seems to be in quotes whether it is between two of them.
 func between(text string) bool {
-	return text != "" && strings.IndexByte(",;)]+\"' \t", text[0]) >= 0 && strings.ContainsAny(text, " \t") || strings.Contains(text, "\n")
+	return text != "" && strings.IndexByte(",;)]+\"' \t", text[0]) >= 0 && strings.ContainsAny(text, " \t") || strings.Contains(text, "\n") || strings.Contains(text, `:"`)
+}
+
+// otherwise judges the text in quotes that is taken if the name has no value.
+func (f *finder) otherwise(as naming, i int) int {
+	from, to, ok := f.quoted(skip(f.text, i, " \t", mostSpace))
+	if ok && f.value(as, f.text[from:to], beside) {
+		return f.add(from, to)
+	}
+	return 0
 }
 
 // behind looks at what follows a value that was none: "password: str = 'V'", getenv("V").
@@ -247,13 +281,13 @@ func (f *finder) bare(i int) (from, to int) {
 	t := f.text
 	if i < f.word.from || i >= f.word.to {
 		end := i
-		for end < len(t) && end < i+mostValue && !ends(t[end]) {
+		for end < len(t) && end < i+mostValue && !ends(t[end]) && !breaks(t[end:]) {
 			end++
 		}
 		f.word = span{i, end}
 	}
 	from, to = i, f.word.to
-	for at := i; at < min(to, i+mostJudged); at++ {
+	for at := i + 1; at < min(to, i+mostJudged); at++ {
 		if strings.IndexByte("&;,", t[at]) >= 0 && f.another(at+1) {
 			to = at
 		}
@@ -262,6 +296,11 @@ func (f *finder) bare(i int) (from, to int) {
 		to--
 	}
 	return from, to
+}
+
+// breaks reports whether a text begins with the end of a line, escaped.
+func breaks(t string) bool {
+	return len(t) > 1 && t[0] == '\\' && (t[1] == 'n' || t[1] == 'r') && (len(t) == 2 || ends(t[2]) || t[2] == '\\')
 }
 
 // another reports whether another name and value begin at i: of an address, of a connection.
@@ -324,7 +363,26 @@ func (f *finder) alone(name span, value int) bool {
 func (f *finder) spaced(name span, as naming, i int, closed bool) int {
 	t := f.text
 	how := beside
-	for _, verb := range []string{"is ", "was ", "to ", "are "} {
+	for _, of := range []string{"for ", "of ", "("} { // the password for root is V
+		if strings.HasPrefix(t[i:], of) {
+			line := t[i:min(f.lineEnd(i), i+mostSpace)]
+			for _, verb := range []string{": ", " is ", " = "} {
+				if at := strings.Index(line, verb); at > 0 {
+					from, to := f.bare(skip(t, i+at+len(verb), " *`\"'", 8))
+					if f.value(as, t[from:to], beside) {
+						return f.add(from, to)
+					}
+				}
+			}
+			return 0
+		}
+	}
+	for _, sign := range []string{"- ", "– ", "— ", "→ "} {
+		if strings.HasPrefix(t[i:], sign) {
+			i += len(sign)
+		}
+	}
+	for _, verb := range []string{"is ", "is: ", "was ", "to ", "are "} {
 		if strings.HasPrefix(t[i:], verb) {
 			how = told
 			if as < areSecrets {
@@ -339,7 +397,7 @@ func (f *finder) spaced(name span, as naming, i int, closed bool) int {
 		if !closed && how == beside {
 			how = told
 		}
-		if f.value(as, t[from:to], how) {
+		if !between(t[from:to]) && f.value(as, t[from:to], how) {
 			return f.add(from, to)
 		}
 		return 0

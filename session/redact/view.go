@@ -98,6 +98,9 @@ func (v view) between(from, to int) []mark {
 	return v.marks[i:j]
 }
 
+// fullWidth is the first of the characters that are those of ASCII, but wide.
+const fullWidth = '\uff01'
+
 // visible is the text without characters that are not shown, and without the codes by
 // which a terminal colours it.
 func visible(s string) view {
@@ -112,6 +115,12 @@ func visible(s string) view {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if unseen(r) {
 				n = size
+			} else if r >= fullWidth && r <= fullWidth+('~'-'!') {
+				b.keep(last, i)
+				b.put(string('!'+r-fullWidth), i, size)
+				i += size
+				last = i
+				continue
 			} else {
 				i += size
 				continue
