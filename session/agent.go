@@ -38,6 +38,13 @@ type Forgetter interface {
 	Forget(ctx context.Context) error
 }
 
+// Titler is an Agent that may take the name that a person gives the session.
+type Titler interface {
+	// SetTitle waits for the agent's answer. An error may mean that the agent does not
+	// support this.
+	SetTitle(ctx context.Context, title string) error
+}
+
 // AgentSink takes an agent's output. One goroutine, the reader of the agent's
 // output, calls it in the order of the wire: first an event.AgentStarted, then the
 // agent's events, and last exactly one event.AgentExit, however the agent ended.

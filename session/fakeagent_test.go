@@ -82,6 +82,14 @@ type fakeAgent struct {
 	said []event.Payload
 }
 
+// SetTitle implements session.Titler.
+func (a *fakeAgent) SetTitle(_ context.Context, title string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.told = append(a.told, "title "+title)
+	return nil
+}
+
 // Forget implements session.Forgetter.
 func (a *fakeAgent) Forget(context.Context) error {
 	a.all.forgotten.Add(1)

@@ -3,6 +3,7 @@ package session_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,4 +164,22 @@ func TestAPlannedStopPrintsNoStderr(t *testing.T) {
 	exits := payloads[event.AgentExit](t, h.session(b.ID()))
 	require.Len(t, exits, 1)
 	require.Empty(t, exits[0].StderrTail)
+}
+
+// TestANameIsToldToARunningAgent renames a session while its agent runs, and while none
+// does.
+func TestANameIsToldToARunningAgent(t *testing.T) {
+	h := newHub(t)
+	b, a := h.busy()
+	name := "Mine"
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &name}))
+	require.Eventually(t, func() bool { return slices.Equal(a.wasTold(), []string{"title Mine"}) }, patience, tick)
+	archived, none := true, ""
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &none}))
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Archived: &archived}))
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	a.die(event.AgentExit{Reason: "exited"})
+	await(t, b, "gone", func(s session.State) bool { return s.Agent.Status == session.AgentAbsent })
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &name}))
+	require.Equal(t, []string{"title Mine"}, a.wasTold())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -76,9 +77,29 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 	}
 	return tell(ctx, b.mail, func(e *engine) error {
 		e.list.changed = true // without a name it gets an automatic one
+		if *p.Name != "" {
+			e.agent.tellTitle(*p.Name)
+		}
 		return nil
 	})
 }
+
+// tellTitle tells a running agent the name that a person gave the session. One that is
+// asleep is not started for that.
+func (a *agentSlot) tellTitle(name string) {
+	titler, able := a.proc.(Titler)
+	if !able || !a.up() {
+		return
+	}
+	a.helpers.run(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), titleBound)
+		defer cancel()
+		_ = titler.SetTitle(ctx, name) // most agents take none
+	})
+}
+
+// titleBound limits how long an agent's answer to a title is waited for.
+const titleBound = 2 * time.Second
 
 // beginFork writes the summary once, to the device.
 func (b *BackgroundSession) beginFork(ctx context.Context, origin *event.Forked, account string, by event.Actor) error {

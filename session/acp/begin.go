@@ -18,6 +18,7 @@ const (
 	methodList         = "session/list"
 	methodClose        = "session/close"
 	methodDelete       = "session/delete"
+	methodSetTitle     = "session/set_title"
 	methodPrompt       = "session/prompt"
 	methodCancel       = "session/cancel"
 	methodSetMode      = "session/set_mode"

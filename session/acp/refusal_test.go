@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,8 +19,9 @@ import (
 func playRefuses(f *fake) int {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}],"agentCapabilities":{"loadSession":true,"auth":{"logout":{}},` +
-			`"sessionCapabilities":{"resume":{},"list":{},"delete":{}}}}`,
-		"session/new": `{"sessionId":"` + fakeSession + `","models":{"currentModelId":"pro","availableModels":[{"modelId":"pro","name":"Pro"}]}}`,
+			`"sessionCapabilities":{"resume":{},"list":{},"delete":{},"title":{}}}}`,
+		"session/new":       `{"sessionId":"` + fakeSession + `","models":{"currentModelId":"pro","availableModels":[{"modelId":"pro","name":"Pro"}]}}`,
+		"session/set_title": `{"title":"Mine"}`,
 	}
 	for {
 		m := f.next()
@@ -88,6 +90,10 @@ func TestTheReasonOfARefusalIsTold(t *testing.T) {
 			method: "session/delete", do: does(func(a *acp.Agent) error { return a.Forget(ctx) }),
 			note: "The agent answered session/delete with an error: " + want + ".",
 		},
+		"set_title": {
+			method: "session/set_title", do: does(func(a *acp.Agent) error { return a.SetTitle(ctx, "Mine") }),
+			note: "The agent answered session/set_title with an error: " + want + ".",
+		},
 		"list": {method: "session/list", do: func(_ *testing.T, cfg acp.Config, _ *sink) error {
 			_, err := acp.List(ctx, cfg, "", "")
 			return err
@@ -120,6 +126,21 @@ func TestTheReasonOfARefusalIsTold(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestATitleIsToldToAnAgentThatTakesOne covers session/set_title, which Codex offers.
+func TestATitleIsToldToAnAgentThatTakesOne(t *testing.T) {
+	ctx := context.Background()
+	s := newSink()
+	cfg := config(t, "refuses")
+	wire := t.TempDir()
+	cfg.Env["ACP_TEST_WIRE"] = wire
+	require.NoError(t, start(t, cfg, s).SetTitle(ctx, "Mine"))
+	require.Empty(t, of[event.Note](s))
+	sent, err := os.ReadFile(filepath.Join(wire, "client"))
+	require.NoError(t, err)
+	require.Contains(t, string(sent), `"method":"session/set_title","params":{"sessionId":"`+fakeSession+`","title":"Mine"}`)
+	require.ErrorIs(t, start(t, beside(config(t, "demo")), newSink()).SetTitle(ctx, "Mine"), acp.ErrNotOffered)
 }
 
 func none(*acp.Agent) error { return nil }

@@ -173,6 +173,8 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 		s.say(e, event.Note{Method: c.method, Text: event.Text(refusalWords(c, got.err)), Raw: m.Error})
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's exit, which follows, reports it.
+	case c.method == methodSetTitle && got.err == nil:
+		// A person named the session, and sees the name.
 	default:
 		p := event.Note{Method: c.method, Raw: firstOf(m.Error, m.Result)}
 		if got.err != nil {

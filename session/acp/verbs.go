@@ -145,6 +145,15 @@ func (a *Agent) Forget(ctx context.Context) error {
 	return err
 }
 
+// SetTitle tells the agent the name that a person gave the session, if it takes one.
+func (a *Agent) SetTitle(ctx context.Context, title string) error {
+	if !a.can(func(o offers) bool { return o.title }) {
+		return fmt.Errorf("%s: %w", methodSetTitle, ErrNotOffered)
+	}
+	_, err := a.request(ctx, methodSetTitle, map[string]any{"sessionId": a.SessionID(), "title": title})
+	return err
+}
+
 // Authenticate logs in by one of the agent's methods that need no terminal.
 func (a *Agent) Authenticate(ctx context.Context, methodID string) error {
 	_, err := a.request(ctx, methodAuthenticate, map[string]any{"methodId": methodID})
