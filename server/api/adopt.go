@@ -14,7 +14,7 @@ func adoptRows() section {
 	return section{
 		title: "Sessions that an agent has",
 		about: []string{
-			"Both start the agent for the request and stop it. 409 says in the agent's words why it does not list or load; 403 that its folder is not allowed, 503 that as many agents are at work as may run. A page has at most 500 entries; `left_out` counts the other entries of the agent's page.",
+			"Both start the agent for the request and stop it. 409 says in the agent's words why it does not list or load; 403 that its folder is not allowed, 503 that the limit of running agents is reached. A page has at most 500 entries; `left_out` counts the other entries of the agent's page.",
 			"An adopted session has `adopted{agent_session_id}`. Its log begins with the past as the agent told it, up to the note `abide/adopted`; usage of that time is left out.",
 		},
 		rows: []route{
