@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,6 +49,29 @@ func TestNoClientNamesAnythingLikeTheHub(t *testing.T) {
 	require.Equal(t, wire.CodeNotFound, find[*wire.Error](p, nil).Code, "it names what is there, and nothing is")
 }
 
+// TestAPatchChangesAllThatItNamesOrNothing walks the patches.
+func TestAPatchChangesAllThatItNamesOrNothing(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	calls, _ := everyCall(t, h)
+	walked := 0
+	for _, c := range calls {
+		if c.method != "PATCH" {
+			continue
+		}
+		walked++
+		body := map[string]any{"session_id": "other"}
+		require.Equal(t, 400, h.api("PATCH", c.path, body).status, c.route)
+		data, err := json.Marshal(c.body)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &body))
+		require.Equal(t, 400, h.api("PATCH", c.path, body).status, c.route)
+		require.Equal(t, 400, h.api("PATCH", c.path, map[string]any{}).status, c.route)
+		res := h.api("PATCH", c.path, c.body)
+		require.Equal(t, 200, res.status, "%s: %s", c.route, res.body)
+	}
+	require.Equal(t, 4, walked)
+}
+
 // TestThePlaceOfACommentStays has a patch of each part of a place.
 func TestThePlaceOfACommentStays(t *testing.T) {
 	h := startHub(t, hubOptions{})
@@ -60,7 +84,7 @@ func TestThePlaceOfACommentStays(t *testing.T) {
 	for name, value := range map[string]any{"from_seq": 1, "to_seq": 1, "path": "b.go", "line": 4, "end_line": 5, "side": "old", "quote": "x"} {
 		res := h.api("PATCH", comments+"/"+c.CommentID, map[string]any{name: value, "text": "changed"})
 		require.Equal(t, 400, res.status, name)
-		require.Contains(t, res.body, "remove it, and add one at the other place")
+		require.Contains(t, res.body, "this cannot be changed", name)
 	}
 	require.Equal(t, 400, h.api("PATCH", comments+"/"+c.CommentID, map[string]any{}).status)
 	require.Contains(t, h.api("GET", comments, nil).body, `"text":"why?"`)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -55,6 +57,22 @@ func (c *call) readUpTo(to any, bound int64) error {
 	}
 	if err := json.Unmarshal(data, to); err != nil {
 		return Invalid("the body cannot be read: %s", wire.Fault(err))
+	}
+	if c.r.Method == http.MethodPatch {
+		return changesAll(data, to)
+	}
+	return nil
+}
+
+// changesAll refuses a patch that would change nothing, or not all that it names.
+func changesAll(data []byte, to any) error {
+	if bytes.Equal(bytes.Join(bytes.Fields(data), nil), []byte("{}")) {
+		return Invalid("the body names nothing to change")
+	}
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(to); err != nil {
+		return Invalid("this cannot be changed (%s): make a new one with it", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }

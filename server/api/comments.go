@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -66,27 +65,12 @@ func commentAddRoute(s *API, c *call, own *session.BackgroundSession, in wire.Ne
 	return c.reply(http.StatusCreated, made)
 }
 
-// commentPatch is a patch, and what no patch changes.
-type commentPatch struct {
-	wire.CommentPatch
-	FromSeq any `json:"from_seq"`
-	ToSeq   any `json:"to_seq"`
-	Path    any `json:"path"`
-	Line    any `json:"line"`
-	EndLine any `json:"end_line"`
-	Side    any `json:"side"`
-	Quote   any `json:"quote"`
-}
-
-func commentChangeRoute(s *API, c *call, in commentPatch) error {
-	if cmp.Or(in.FromSeq, in.ToSeq, in.Path, in.Line, in.EndLine, in.Side, in.Quote) != nil {
-		return Invalid("the place of a comment stays: remove it, and add one at the other place")
-	}
+func commentChangeRoute(s *API, c *call, in wire.CommentPatch) error {
 	own, id, err := c.part("comment")
 	if err != nil {
 		return err
 	}
-	return c.answer(own.Comments().Edit(id, in.CommentPatch, c.grant.By()))
+	return c.answer(own.Comments().Edit(id, in, c.grant.By()))
 }
 
 func commentRemoveRoute(s *API, c *call) error {

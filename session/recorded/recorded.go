@@ -86,11 +86,8 @@ func notReported(p event.Payload) string {
 			return "the hub writes notes of method abide/… itself: one that an agent sent has from: agent"
 		}
 	case event.UserPrompt:
-		if p.PromptID == "" {
-			return "a user_prompt has a prompt_id"
-		}
-		if state.OwnID(p.PromptID) {
-			return "prompt ids that begin with abide/ are the hub's own"
+		if err := state.CheckID("a prompt", p.PromptID); err != nil {
+			return err.Error()
 		}
 	case event.Unknown:
 		if !bytes.HasPrefix(bytes.TrimSpace(p.Raw), []byte("{")) {
