@@ -93,7 +93,7 @@ func Prepare(ctx context.Context, s Session, redact Redaction) (Prepared, error)
 // FileName names the file of the session after it, "ledger-import-fix.html": letters and
 // digits, lower case, with hyphens between words. A session without a name has its id.
 func (p Prepared) FileName(f Format) string {
-	words := strings.FieldsFunc(strings.ToLower(p.r.text(p.session.Name)), func(c rune) bool {
+	words := strings.FieldsFunc(strings.ToLower(p.r.name(p.session)), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c)
 	})
 	name := []rune(strings.Join(words, "-"))

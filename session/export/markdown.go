@@ -15,7 +15,7 @@ import (
 // markdown writes the session turn by turn, as text that reads well in a pull request.
 func (s Session) markdown(ctx context.Context, w io.Writer, r *redactor) error {
 	m := &markdown{w: w}
-	m.line("# %s\n", oneLine(r.text(s.Name), s.SessionID))
+	m.line("# %s\n", oneLine(r.name(s), s.SessionID))
 	m.line("%s in `%s` · %s\n", r.text(s.Agent), inline(r.text(s.Workspace)), s.SessionID)
 	fold := &transcript.Transcript{LastSeq: s.First - 1}
 	err := s.each(ctx, r, func(e event.Event) error {

@@ -26,7 +26,7 @@ var playerStyle string
 // JSON, already redacted, which the script renders as the app does.
 func (s Session) page(ctx context.Context, w io.Writer, r *redactor) error {
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; script-src '" + hashOf(playerScript) + "'; style-src '" + hashOf(playerStyle) + "'"
-	title := html.EscapeString(oneLine(r.text(s.Name), s.SessionID))
+	title := html.EscapeString(oneLine(r.name(s), s.SessionID))
 	_, err := fmt.Fprintf(w, `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="%s">

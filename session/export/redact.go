@@ -59,6 +59,12 @@ func newRedactor(s Session, parts Redaction) *redactor {
 // text redacts a text that is not of an event.
 func (r *redactor) text(s string) string { return r.words.Text(s) }
 
+// name redacts the session's name, which may be cut from a prompt.
+func (r *redactor) name(s Session) string {
+	name, _ := r.words.Excerpt(s.Name).(string)
+	return name
+}
+
 // event redacts one event.
 func (r *redactor) event(e event.Event) (event.Event, error) {
 	if !r.any() {

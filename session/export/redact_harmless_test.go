@@ -46,6 +46,7 @@ func harmless() []string {
 		"c.set(clientSecret)\nserverSecret := c.get()", "tokens = {'root': [(r'\\d+[eE]', Number), 'instruction-args']}", "removes user and password from an address", "first_pass=3, second_pass: 2a3b4c5d6e",
 		"Page PageToken `json:\"page\"`", `headers := []string{"cookie", "strict-transport-security", "user-agent"}`, `"the cookie is secure\n  --sameSite <strict>"`, "Password - see the manual", "Password\nEnter it twice",
 		"token for user: ann", "passwords (hashed): argon2id", "pin the version: 1.2.3-rc4", "error code: E1042", "user,password,email\nann,required,ann@example.org", "password || throw new Error('no password given')",
+		`{"title":"Check the password","content":"package auth"}`, `{"question":"Shall I reset the password?","answer":"Yes, do it"}`, `{"name":"password","content":"package auth\n\nfunc x()\n"}`,
 		// Numbers and ids.
 		"by_id 9f3a11c07b2d4e55", "commit 4ee64c1c9f3a11c07b2d4e554ee64c1c9f3a11c0", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 		"session 20260221-140307-9f3a11c0", "id: 550e8400-e29b-41d4-a716-446655440000", "From now on abide answers for token:9f3a11c07b2d4e55: allow", "token_id=9f3a11c07b2d4e55",

@@ -73,7 +73,7 @@ func (j *judge) name(name string) naming {
 	if !hasRoot(name) {
 		return noSecret
 	}
-	list := words(name)
+	list := words(visible(name).text)
 	if len(list) == 0 || j.harmless[list[len(list)-1]] {
 		return noSecret
 	}
@@ -91,6 +91,8 @@ func (j *judge) name(name string) naming {
 		case (word == "code" || word == "codes") && i > 0 && j.codes[list[i-1]]:
 			best = isSecret
 		case j.whole[word], (word == "key" || word == "keys") && i > 0 && j.keys[list[i-1]]:
+			best = isSecret
+		case i > 0 && list[i-1] == "pass" && (word == "word" || word == "phrase"):
 			best = isSecret
 		case j.kinds[word]:
 			best = max(best, maySecret)

@@ -329,7 +329,7 @@ func isValueName(name string) bool {
 		return false
 	}
 	switch list[len(list)-1] {
-	case "value", "val", "values", "v", "data", "content", "text", "string", "default", "plaintext", "current":
+	case "value", "val", "values", "v", "data", "content", "text", "string", "default", "plaintext", "current", "answer", "response":
 		return true
 	}
 	return false
@@ -342,7 +342,16 @@ func isNameName(name string) bool {
 		return false
 	}
 	switch list[len(list)-1] {
-	case "name", "key", "k", "n", "id", "field", "header", "variable", "var", "env", "option", "flag", "param", "parameter", "property", "attribute", "label", "setting":
+	case "name", "key", "k", "n", "id", "field", "header", "variable", "var", "env", "option", "flag", "param", "parameter", "property", "attribute", "label", "setting", "title", "question", "prompt":
+		return true
+	}
+	return false
+}
+
+// isQuestion reports of such a member whether it has words for a person.
+func isQuestion(name string) bool {
+	switch list := words(name); list[len(list)-1] {
+	case "title", "question", "prompt":
 		return true
 	}
 	return false

@@ -80,6 +80,7 @@ func (f *finder) after(name span, as naming) int {
 	t := f.text
 	closed := skip(t, name.to, "\\\"'`*])?", 8)
 	quoted := closed > name.to && strings.ContainsAny(t[name.to:closed], "\"'`")
+	phrase := quoted && f.ofPhrase(name.from)
 	i := skip(t, closed, " \t", mostSpace)
 	if i == len(t) {
 		return 0
@@ -125,6 +126,7 @@ func (f *finder) after(name span, as naming) int {
 		return f.element(as, i+1)
 	case rest[0] == '<', rest[0] == '>':
 		return f.sibling(as, i)
+	case rest[0] == ',' && phrase:
 	case rest[0] == ',' && quoted:
 		return f.second(name, as, i+1, header)
 	case rest[0] == '\n' || rest[0] == '\r' || rest[0] == '/' && quoted:
@@ -138,12 +140,21 @@ func (f *finder) after(name span, as naming) int {
 				return f.element(as, i+tag+1)
 			}
 		}
-	case i > closed && quoted && f.pair(as, i) > 0:
+	case i > closed && quoted && !phrase && f.pair(as, i) > 0:
 		return f.found[len(f.found)-1].to
 	case i > closed:
 		return f.spaced(name, as, i, quoted)
 	}
 	return 0
+}
+
+// ofPhrase reports whether the word that begins at i is the last of several in quotes.
+func (f *finder) ofPhrase(i int) bool {
+	start := i
+	for i > 0 && start-i < mostSpace && !ends(f.text[i-1]) {
+		i--
+	}
+	return i > 0 && f.text[i-1] == ' '
 }
 
 // given judges the value that begins at i, behind a sign that gives it to its name.

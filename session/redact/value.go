@@ -10,7 +10,7 @@ import (
 type within struct {
 	as      naming // its name, or that of a list or an object around it
 	header  string // its name, if that of a header
-	how     manner // the header's value is given to it
+	how     manner // it is given to its name
 	program string // the command whose arguments it has
 	cut     bool   // texts of it are cut from others
 	path    bool   // its name says that it is a path
@@ -43,7 +43,7 @@ func (r *Redactor) string(s string, in within) string {
 				r.Count.Secrets++
 				return r.Text(s[:from]) + gone + r.Text(s[to:])
 			}
-		case r.judge.value(in.as, s, written):
+		case r.judge.value(in.as, s, in.how):
 			return r.secret(s)
 		}
 	}
@@ -103,8 +103,11 @@ func (r *Redactor) list(v []any, in within) {
 					how = written
 				}
 				each.header = headerName(before)
-				if each.how = beside; each.header != "" || r.judge.value(as, s, how) {
-					each.as = as
+				if each.header != "" {
+					how = beside
+				}
+				if each.header != "" || r.judge.value(as, s, how) {
+					each.as, each.how = as, how
 				}
 			}
 			if from, is := argument(r.judge, in.program, before, s); is {
@@ -169,7 +172,7 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 	if r.parts.Images {
 		r.picture(v)
 	}
-	pair, header := noSecret, ""
+	pair, header, how := noSecret, "", written
 	for name, inner := range v {
 		s, ok := inner.(string)
 		if !ok || len(s) > longestName {
@@ -177,7 +180,10 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 		}
 		if isNameName(name) {
 			if as := r.judge.name(s); as > pair {
-				pair, header = as, headerName(s)
+				pair, header, how = as, headerName(s), written
+				if strings.Contains(s, " ") || isQuestion(name) {
+					how = beside
+				}
 			}
 		}
 		switch strings.ToLower(name) {
@@ -193,14 +199,20 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 		list := words(name[:min(len(name), longestName)])
 		switch {
 		case each.as != noSecret:
-		case pair != noSecret && isValueName(name):
-			each.as, each.header = pair, header
+		case pair != noSecret && isValueName(name) && !long(inner):
+			each.as, each.header, each.how = pair, header, how
 		case in.as != noSecret && (len(list) == 0 || !r.judge.harmless[list[len(list)-1]]):
-			each.as = in.as
+			each.as, each.how = in.as, in.how
 		}
 		out[r.Text(name)] = r.value(inner, each)
 	}
 	return out
+}
+
+// long reports of the value of a pair whether it is a text of lines: of a file, of a message.
+func long(v any) bool {
+	s, ok := v.(string)
+	return ok && strings.Contains(strings.TrimSpace(s), "\n")
 }
 
 // picture empties an object that holds a picture.
