@@ -192,14 +192,19 @@ func (r *redactor) file(data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// maxRun bounds the text of one message that is joined, in bytes.
-const maxRun = 4 << 20
+// maxRun bounds the text of one message that is joined, maxHeld that of all that may go
+// on, in bytes.
+const (
+	maxRun  = 4 << 20
+	maxHeld = 32 << 20
+)
 
 // message is the text of one message in the pieces that an agent streams, other events
 // between them or not.
 type message struct {
-	seqs []event.Seq
-	text strings.Builder
+	terminal bool // it may go on in the next turn
+	seqs     []event.Seq
+	text     strings.Builder
 }
 
 // study reads everything before anything is written. It learns the values of secrets,
@@ -221,9 +226,11 @@ func (r *redactor) join(read func(func(event.Header) error) error) error {
 	r.joined, r.contents, r.clean = map[event.Seq]string{}, map[event.Seq]json.RawMessage{}, nil
 	calls := grownCalls{}
 	open := map[string]*message{}
-	turn := 0
-	settle := func(m *message) {
+	turn, held := 0, 0
+	settle := func(key string, m *message) {
+		delete(open, key)
 		whole := m.text.String()
+		held -= len(whole)
 		same := learner.words.Text(whole) == whole
 		if len(m.seqs) < 2 {
 			return
@@ -244,10 +251,11 @@ func (r *redactor) join(read func(func(event.Header) error) error) error {
 			return err
 		}
 		if e.Turn != turn {
-			for _, m := range open {
-				settle(m)
+			for key, m := range open {
+				if !m.terminal || held > maxHeld { // the output of a terminal goes on
+					settle(key, m)
+				}
 			}
-			clear(open)
 			if err := calls.settle(r, &learner); err != nil {
 				return err
 			}
@@ -255,24 +263,27 @@ func (r *redactor) join(read func(func(event.Header) error) error) error {
 		}
 		calls.see(e)
 		key, _, text := chunkOf(e)
-		if key == "" {
-			_, err := learner.event(e)
-			return err
+		if key == "" || bytes.Contains(e.Data, []byte(`"content":`)) { // more than the text
+			if _, err := learner.event(e); key == "" || err != nil {
+				return err
+			}
 		}
 		m := open[key]
-		if m == nil || m.text.Len() > maxRun {
-			if m != nil {
-				settle(m)
-			}
-			m = &message{}
+		if m != nil && m.text.Len() > maxRun {
+			settle(key, m)
+			m = nil
+		}
+		if m == nil {
+			m = &message{terminal: e.Type == event.TypeTerminalOutput}
 			open[key] = m
 		}
 		m.seqs = append(m.seqs, e.Seq)
 		m.text.WriteString(text)
+		held += len(text)
 		return nil
 	})
-	for _, m := range open {
-		settle(m)
+	for key, m := range open {
+		settle(key, m)
 	}
 	return cmp.Or(err, calls.settle(r, &learner))
 }

@@ -358,3 +358,20 @@ func TestTheIDOfACredentialIsNoSecret(t *testing.T) {
 	out := write(t, sessionOf(t, event.UserPrompt{PromptID: "p", Text: "token: " + id}), export.JSONL, "secrets")
 	require.NotContains(t, out, id, "a value given to the name token is a secret")
 }
+
+// A terminal prints on while the turns change, and a block beside a text is read, too.
+func TestSecretsAreRemovedAcrossTurnsAndFromBlocks(t *testing.T) {
+	value, other := hidden(1), hidden(2)
+	block := json.RawMessage(`{"type":"resource","resource":{"text":"password: ` + other + `"}}`)
+	s := sessionOf(t, event.UserPrompt{PromptID: "p", Text: "go"}, event.TerminalOutput{TerminalID: "t", Data: event.Text("TOKEN=" + value[:8])},
+		event.AgentMessage{MessageID: "m", Text: event.Text("it is " + other[:8])}, event.AgentMessage{MessageID: "m", Text: event.Text(other[8:]), Content: block},
+		event.TurnEnd{PromptID: "p"}, event.UserPrompt{PromptID: "q", Text: "go on"}, event.TerminalOutput{TerminalID: "t", Data: event.Text(value[8:] + "\n")})
+	events := s.Log.(log)
+	events[5].Turn, events[6].Turn = 2, 2
+	for _, format := range export.Formats() {
+		out := bytesOf(t, format, write(t, s, format, "secrets"))
+		for _, part := range []string{value[:8], value[8:], other[:8], other[8:]} {
+			require.NotContains(t, out, part, format)
+		}
+	}
+}
