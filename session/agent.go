@@ -45,6 +45,13 @@ type Titler interface {
 	SetTitle(ctx context.Context, title string) error
 }
 
+// Forker is an Agent that may copy its own session.
+type Forker interface {
+	// Fork returns the agent's id of a copy for work in a folder, which can be resumed.
+	// An error may mean that the agent does not support this.
+	Fork(ctx context.Context, folder string) (agentSessionID string, err error)
+}
+
 // AgentSink takes an agent's output. One goroutine, the reader of the agent's
 // output, calls it in the order of the wire: first an event.AgentStarted, then the
 // agent's events, and last exactly one event.AgentExit, however the agent ended.

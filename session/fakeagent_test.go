@@ -45,6 +45,8 @@ type agents struct {
 	onStart func(*fakeAgent) error
 	// onPrompt, if set, handles every prompt of every agent.
 	onPrompt func(*fakeAgent, event.UserPrompt)
+	// onFork, if set, copies agents' sessions.
+	onFork func(a *fakeAgent, folder string) (string, error)
 	// onStop, if set, is called first when an agent is stopped.
 	onStop func(*fakeAgent)
 	// stopping, if set, blocks stops until it is closed.
@@ -80,6 +82,14 @@ type fakeAgent struct {
 	dead bool
 	told []string // cancels, answers and settings in order
 	said []event.Payload
+}
+
+// Fork implements session.Forker.
+func (a *fakeAgent) Fork(_ context.Context, folder string) (string, error) {
+	if a.all.onFork == nil {
+		return "", errors.New("not offered")
+	}
+	return a.all.onFork(a, folder)
 }
 
 // SetTitle implements session.Titler.

@@ -35,7 +35,8 @@ type ForkRequest struct {
 
 // Fork creates a session that continues from an event of this one. Its log begins
 // with a summary of the prompts and the last message until then. The agent gets the
-// summary before the first prompt. The log of the original does not change. When Fork
+// summary before the first prompt, unless it resumes its own copy of the session: see
+// forkAgent. The log of the original does not change. When Fork
 // returns, a power cut cannot lose the fork: its session_start names the original.
 func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*BackgroundSession, error) {
 	from, err := m.Session(ctx, id)
@@ -78,7 +79,11 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if was, is := md.Workspace, made.log.Metadata().Workspace; was != is {
 		account += fmt.Sprintf("The work continues in another folder: it was %s and is now %s. Paths from before may not be there.\n", was, is)
 	}
-	if err := made.beginFork(ctx, origin, account, r.Actor); err != nil {
+	native := ""
+	if to := made.log.Metadata(); !read.open && to.Agent == md.Agent && to.Workspace == md.Workspace && !made.forked(ctx) {
+		native = from.forkAgent(ctx, r.Seq, to.Workspace)
+	}
+	if err := made.beginFork(ctx, origin, native, account, r.Actor); err != nil {
 		return nil, err
 	}
 	m.changes.Touch(id)
@@ -151,6 +156,7 @@ func readFork(ctx context.Context, log observer.Source, first, last event.Seq) (
 type forkReader struct {
 	account transcript.Account
 	said    string
+	open    bool   // a turn has no end
 	commit  string // the workspace's last known commit
 }
 
@@ -175,7 +181,7 @@ func (r *forkReader) Deliver(_ context.Context, b event.Batch) error {
 	for _, e := range events {
 		r.account.Apply(e)
 		switch e.Type {
-		case event.TypeUserPrompt, event.TypeAgentMessage, event.TypeSessionStart, event.TypeWorkspaceSeen:
+		case event.TypeUserPrompt, event.TypeTurnEnd, event.TypeAgentMessage, event.TypeSessionStart, event.TypeWorkspaceSeen:
 			if p, err := e.Payload(); err == nil {
 				r.take(p)
 			}
@@ -187,7 +193,9 @@ func (r *forkReader) Deliver(_ context.Context, b event.Batch) error {
 func (r *forkReader) take(p event.Payload) {
 	switch p := p.(type) {
 	case event.UserPrompt:
-		r.said = ""
+		r.said, r.open = "", true
+	case event.TurnEnd:
+		r.open = false
 	case event.AgentMessage:
 		r.said += string(p.Text)
 		if cut := len(r.said) - forkTail; cut > 0 {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
@@ -94,4 +96,71 @@ func TestAForkIntoAnotherFolderSaysSo(t *testing.T) {
 	made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: b.Info().MaxSeq, Workspace: other, Actor: person("ann")})
 	require.NoError(t, err)
 	require.Contains(t, string(noted(t, made, transcript.NoteForked)[0].Text), "The work continues in another folder: it was "+b.Info().Workspace)
+}
+
+// TestAForkBeginsFromTheAgentsOwnCopy forks sessions of an agent that copies its own: it
+// is asked where it knows just what the fork is to know.
+func TestAForkBeginsFromTheAgentsOwnCopy(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(t *testing.T, h *hub, b *session.BackgroundSession, a *fakeAgent, r *session.ForkRequest)
+		during func(t *testing.T, b *session.BackgroundSession) // while the agent copies
+		err    error
+		want   string
+	}{
+		"at the end": {want: "copy"},
+		"it cannot":  {err: errors.New("no")},
+		"before a turn": {before: func(_ *testing.T, _ *hub, _ *session.BackgroundSession, _ *fakeAgent, r *session.ForkRequest) {
+			r.Seq = 2
+		}},
+		"in a turn": {before: func(t *testing.T, _ *hub, b *session.BackgroundSession, a *fakeAgent, r *session.ForkRequest) {
+			prompt(t, b, promptID(1))
+			receive(t, a.prompts, "not given")
+		}},
+		"by another agent": {before: func(_ *testing.T, _ *hub, _ *session.BackgroundSession, _ *fakeAgent, r *session.ForkRequest) {
+			r.Agent = "other"
+		}},
+		"in another folder": {before: func(t *testing.T, h *hub, _ *session.BackgroundSession, _ *fakeAgent, r *session.ForkRequest) {
+			r.Workspace = filepath.Join(h.workspace, "below")
+			require.NoError(t, os.Mkdir(r.Workspace, 0o755))
+		}},
+		"its agent is gone": {before: func(t *testing.T, _ *hub, b *session.BackgroundSession, a *fakeAgent, _ *session.ForkRequest) {
+			a.die(event.AgentExit{Reason: "exited"})
+			await(t, b, "gone", func(s session.State) bool { return s.Agent.Status == session.AgentAbsent })
+		}},
+		"a turn begins meanwhile": {during: func(t *testing.T, b *session.BackgroundSession) { prompt(t, b, promptID(1)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, func(o *session.Options, _ *store.Options) {
+				o.Agents = []settings.Agent{{Name: "fake"}, {Name: "other"}}
+			})
+			h.agents.resumable = true
+			b, a := h.busy()
+			require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+			awaitIdle(t, b)
+			h.agents.onFork = func(_ *fakeAgent, folder string) (string, error) {
+				require.Equal(t, h.workspace, folder)
+				if c.during != nil {
+					c.during(t, b)
+				}
+				return "copy", c.err
+			}
+			r := session.ForkRequest{Seq: b.Log().Marks().Visible, Actor: person("ann"), Key: "k"}
+			if c.before != nil {
+				c.before(t, h, b, a, &r)
+			}
+			made, err := h.manager.Fork(ctxOf(t), b.ID(), r)
+			require.NoError(t, err)
+			h.agents.onFork = func(*fakeAgent, string) (string, error) { t.Error("asked again"); return "", nil }
+			_, err = h.manager.Fork(ctxOf(t), b.ID(), r)
+			require.NoError(t, err, "a resend")
+			prompt(t, made, promptID(7))
+			for {
+				if forked := receive(t, h.agents.started, "not started"); forked.spec.SessionID == made.ID() {
+					require.Equal(t, c.want, forked.spec.AgentSessionID)
+					require.True(t, forked.spec.ContextLost, "an agent that cannot resume it gets the summary")
+					break
+				}
+			}
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/transcript"
 )
 
@@ -101,9 +102,50 @@ func (a *agentSlot) tellTitle(name string) {
 // titleBound limits how long an agent's answer to a title is waited for.
 const titleBound = 2 * time.Second
 
-// beginFork writes the summary once, to the device.
-func (b *BackgroundSession) beginFork(ctx context.Context, origin *event.Forked, account string, by event.Actor) error {
-	raw, err := json.Marshal(origin)
+// forkAgent makes the running agent copy its own session, and returns its id of the copy.
+// It is empty if the agent cannot, or if it knows of turns behind seq.
+func (b *BackgroundSession) forkAgent(ctx context.Context, seq event.Seq, folder string) string {
+	still := func() (Forker, event.Seq) {
+		var last event.Seq
+		proc, err := ask(ctx, b.mail, func(e *engine) (Agent, error) {
+			if last = e.fold.PromptSeq; !e.agent.up() || e.fold.Open || last > seq || last == 0 {
+				return nil, nil
+			}
+			return e.agent.proc, nil
+		})
+		forker, able := proc.(Forker)
+		if err != nil || !able {
+			return nil, 0
+		}
+		return forker, last
+	}
+	forker, last := still()
+	if forker == nil {
+		return ""
+	}
+	bounded, cancel := context.WithTimeout(ctx, forkBound)
+	defer cancel()
+	id, err := forker.Fork(bounded, folder)
+	if again, now := still(); err != nil || again == nil || now != last {
+		return "" // it may have a part of a turn that began meanwhile
+	}
+	return id
+}
+
+// forkBound limits how long an agent may take to copy its session.
+const forkBound = 10 * time.Second
+
+// forked reports whether the summary of a fork was written.
+func (b *BackgroundSession) forked(ctx context.Context) bool {
+	given, err := ask(ctx, b.mail, func(e *engine) (int, error) { return e.fold.Given, nil })
+	return err != nil || given > 0
+}
+
+// beginFork writes the summary once, to the device. native is the agent's id of its own
+// copy, if it made one: the first agent resumes that, and gets the summary only if it
+// cannot.
+func (b *BackgroundSession) beginFork(ctx context.Context, origin *event.Forked, native, account string, by event.Actor) error {
+	raw, err := json.Marshal(state.ForkNote{Forked: *origin, AgentSessionID: native})
 	if err != nil {
 		return fmt.Errorf("fork session: %w", err)
 	}

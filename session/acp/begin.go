@@ -19,6 +19,7 @@ const (
 	methodClose        = "session/close"
 	methodDelete       = "session/delete"
 	methodSetTitle     = "session/set_title"
+	methodFork         = "session/fork"
 	methodPrompt       = "session/prompt"
 	methodCancel       = "session/cancel"
 	methodSetMode      = "session/set_mode"

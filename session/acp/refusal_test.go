@@ -19,12 +19,16 @@ import (
 func playRefuses(f *fake) int {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}],"agentCapabilities":{"loadSession":true,"auth":{"logout":{}},` +
-			`"sessionCapabilities":{"resume":{},"list":{},"delete":{},"title":{}}}}`,
+			`"sessionCapabilities":{"resume":{},"list":{},"delete":{},"title":{},"fork":{},"close":{}}}}`,
 		"session/new":       `{"sessionId":"` + fakeSession + `","models":{"currentModelId":"pro","availableModels":[{"modelId":"pro","name":"Pro"}]}}`,
 		"session/set_title": `{"title":"Mine"}`,
+		"session/fork":      `{"sessionId":"copy","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"}]}}`,
 	}
 	for {
 		m := f.next()
+		if m.Method == "session/fork" || m.Method == "session/prompt" {
+			f.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"copy","update":{"sessionUpdate":"available_commands_update","availableCommands":[]}}}`)
+		}
 		switch result := results[m.Method]; {
 		case m.ID == nil:
 		case m.Method == os.Getenv("ACP_TEST_REFUSED"):
@@ -141,6 +145,35 @@ func TestATitleIsToldToAnAgentThatTakesOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(sent), `"method":"session/set_title","params":{"sessionId":"`+fakeSession+`","title":"Mine"}`)
 	require.ErrorIs(t, start(t, beside(config(t, "demo")), newSink()).SetTitle(ctx, "Mine"), acp.ErrNotOffered)
+}
+
+// TestACopyOfItsSessionIsTheAgentsOwn covers session/fork: nothing of the copy is in the
+// log of the session.
+func TestACopyOfItsSessionIsTheAgentsOwn(t *testing.T) {
+	ctx := context.Background()
+	s := newSink()
+	cfg := config(t, "refuses")
+	wire := t.TempDir()
+	cfg.Env["ACP_TEST_WIRE"] = wire
+	a := start(t, cfg, s)
+	id, err := a.Fork(ctx, "/elsewhere")
+	require.NoError(t, err)
+	require.Equal(t, "copy", id)
+	turnOf(t, a, s, "go") // it says something of the copy in it, too
+	require.Equal(t, []event.Type{event.TypeAgentStarted, event.TypeConfig, event.TypeTurnEnd}, types(s.all()))
+	sent, err := os.ReadFile(filepath.Join(wire, "client"))
+	require.NoError(t, err)
+	require.Contains(t, string(sent), `"method":"session/fork","params":{"cwd":"/elsewhere","mcpServers":[],"sessionId":"`+fakeSession+`"}`)
+	require.Contains(t, string(sent), `"method":"session/close","params":{"sessionId":"copy"}`)
+	_, err = start(t, beside(config(t, "demo")), newSink()).Fork(ctx, "/elsewhere")
+	require.ErrorIs(t, err, acp.ErrNotOffered)
+
+	refused := newSink()
+	cfg = beside(beside(config(t, "refuses")))
+	cfg.Env["ACP_TEST_REFUSED"], cfg.Env["ACP_TEST_ERROR"] = "session/fork", `{"code":-32603,"message":"no"}`
+	_, err = start(t, cfg, refused).Fork(ctx, "/elsewhere")
+	require.ErrorContains(t, err, "no")
+	require.Empty(t, of[event.Note](refused), "a summary is told then")
 }
 
 func none(*acp.Agent) error { return nil }

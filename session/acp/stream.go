@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/session/event"
@@ -39,6 +40,10 @@ type stream struct {
 	// prompted is the text of the latest prompt, as the agent got it; nil before the
 	// first. Prompt sets it before it sends.
 	prompted atomic.Pointer[string]
+	// forking counts the requests for a copy of the session: what the agent says of
+	// other sessions meanwhile is of that. copies are their ids.
+	forking atomic.Int32
+	copies  sync.Map
 }
 
 // held is output from before the session began: an update, or payloads.
@@ -78,6 +83,9 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	}
 	if !s.started && !past {
 		s.waiting = append(s.waiting, held{update: m})
+		return
+	}
+	if _, copied := s.copies.Load(session); copied || s.session != "" && session != s.session && s.forking.Load() > 0 {
 		return
 	}
 	if s.session != "" && session != s.session || update == nil {
@@ -173,6 +181,8 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 		s.say(e, event.Note{Method: c.method, Text: event.Text(refusalWords(c, got.err)), Raw: m.Error})
 	case c.method == methodClose && got.err == nil && saysNothing(got.result):
 		// The agent's exit, which follows, reports it.
+	case c.method == methodFork, c.method == methodClose && s.forking.Load() > 0:
+		// The log of the copy tells it.
 	case c.method == methodSetTitle && got.err == nil:
 		// A person named the session, and sees the name.
 	default:

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -152,6 +153,32 @@ func (a *Agent) SetTitle(ctx context.Context, title string) error {
 	}
 	_, err := a.request(ctx, methodSetTitle, map[string]any{"sessionId": a.SessionID(), "title": title})
 	return err
+}
+
+// Fork makes the agent copy its session for work in a folder, and returns its id of the
+// copy, which another agent then resumes. ErrNotOffered means that the agent cannot do
+// one of both.
+func (a *Agent) Fork(ctx context.Context, folder string) (string, error) {
+	if !a.can(func(o offers) bool { return o.fork && o.resume }) {
+		return "", fmt.Errorf("%s: %w", methodFork, ErrNotOffered)
+	}
+	a.tap.stream.forking.Add(1)
+	defer a.tap.stream.forking.Add(-1)
+	result, err := a.request(ctx, methodFork, map[string]any{"sessionId": a.SessionID(), "cwd": folder, "mcpServers": []any{}})
+	if err != nil {
+		return "", err
+	}
+	var fork struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(result, &fork); err != nil || fork.SessionID == "" || fork.SessionID == a.SessionID() {
+		return "", fmt.Errorf("%s: the answer names no other session", methodFork)
+	}
+	a.tap.stream.copies.Store(fork.SessionID, true)
+	if a.can(func(o offers) bool { return o.close }) {
+		_, err = a.request(ctx, methodClose, map[string]any{"sessionId": fork.SessionID})
+	}
+	return fork.SessionID, err
 }
 
 // Authenticate logs in by one of the agent's methods that need no terminal.

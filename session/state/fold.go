@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -177,6 +178,14 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	return true
 }
 
+// ForkNote is the raw value of the note at the beginning of a fork.
+type ForkNote struct {
+	event.Forked
+	// AgentSessionID is the agent's id of its own copy of the original; empty if it made
+	// none.
+	AgentSessionID string `json:"agent_session_id,omitempty"`
+}
+
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
@@ -196,6 +205,10 @@ func (f *Fold) applyStatement(n event.Note) bool {
 	}
 	if n.Method == transcript.NoteForked {
 		f.Given++ // its agent has earlier context
+		var of ForkNote
+		if json.Unmarshal(n.Raw, &of) == nil {
+			f.AgentSessionID = of.AgentSessionID
+		}
 		return true
 	}
 	return f.Recorder.apply(n)
