@@ -22,6 +22,7 @@ func hostileTexts() map[string]string {
 		"services": "ghp_abc", "addresses": "a://b:", "signs": "a://b:c@", "tables": "|password|\n|---|\n", "wide": "|password", "blocks": "password: |\n ", "lines": "password:\n",
 		"elements": "<password>", "keyed": `<key name="password">`, "programs": "mysql -p", "users": "curl -u a:", "percent": "%70%61%73%73=", "deep": "%2525252525", "JSON": `{"a":`, "arrays": "[", "unseen": "\u200bpass",
 		"base64": "YWFhYWFhYWFhYWFhYWFh/", "paths": "/a/b", "path signs": "/a,b:", "long names": "password_", "spaces": "password                              ", "is": "password is ",
+		"for": "password for ", "pairs": `"password","`, "calls": "password(", "wide signs": "ｐ＝", "fallbacks": "token || ", "tags": "token: !a ", "phrases": `a password",`,
 		"words": "correct horse battery staple ", "colours": "\x1b[1;", "drives": `C:\a `, "shares": `\\a`, "tildes": "~a/", "files": "file://", "amounts": "&#x41;&",
 	}
 }

@@ -86,6 +86,7 @@ func valueForms(hidden string) map[string]any {
 		"by name":    map[string]any{"passwords": map[string]any{"ann": hidden}},
 		"default":    map[string]any{"password": map[string]any{"type": "string", "default": hidden}},
 		"form":       map[string]any{"user[password]": hidden},
+		"table":      map[string]any{"columns": []any{"user", "password"}, "rows": []any{[]any{"ann", hidden}}},
 		"list pair":  map[string]any{"name": "Authorization", "values": []any{"Bearer " + hidden}},
 		"array":      []any{"Authorization", hidden},
 		"arrays":     []any{[]any{"Accept", "*/*"}, []any{"Authorization", "Bearer " + hidden}},

@@ -193,6 +193,9 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 			}
 		}
 	}
+	if r.parts.Secrets {
+		r.rows(v)
+	}
 	out := make(map[string]any, len(v))
 	for name, inner := range v {
 		each := within{as: r.judge.name(name), header: headerName(name), how: written, program: in.program, cut: in.cut || name == "title" || name == "head", path: pathName(name)}
@@ -207,6 +210,30 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 		out[r.Text(name)] = r.value(inner, each)
 	}
 	return out
+}
+
+// rows redacts the columns of a table: {"columns":["user","password"],"rows":[["ann","…"]]}.
+func (r *Redactor) rows(v map[string]any) {
+	for _, name := range []string{"columns", "fields", "headers", "header"} {
+		heads, _ := v[name].([]any)
+		for column, head := range heads {
+			title, _ := head.(string)
+			as := r.judge.name(title)
+			if as == noSecret {
+				continue
+			}
+			for _, name := range []string{"rows", "values", "data"} {
+				rows, _ := v[name].([]any)
+				for _, row := range rows {
+					if cells, _ := row.([]any); column < len(cells) {
+						if s, ok := cells[column].(string); ok {
+							cells[column] = r.string(s, within{as: as, how: written})
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 // long reports of the value of a pair whether it is a text of lines: of a file, of a message.
