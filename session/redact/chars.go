@@ -10,6 +10,8 @@ const (
 	mostSpace = 64
 	mostValue = 4096
 	mostGroup = 4096
+	// mostColumns bounds the columns of a table that are looked at.
+	mostColumns = 64
 )
 
 // longestName bounds a name, in bytes.

@@ -199,7 +199,6 @@ func (f *finder) tables() {
 
 // rows judges the rows of a table, and returns the end of the last.
 func (f *finder) rows(heads []string, start int) int {
-	const mostColumns = 64
 	t := f.text
 	columns := map[int]naming{}
 	for i, head := range heads[:min(len(heads), mostColumns)] {

@@ -216,7 +216,7 @@ func (r *Redactor) object(v map[string]any, in within) map[string]any {
 func (r *Redactor) rows(v map[string]any) {
 	for _, name := range []string{"columns", "fields", "headers", "header"} {
 		heads, _ := v[name].([]any)
-		for column, head := range heads {
+		for column, head := range heads[:min(len(heads), mostColumns)] {
 			title, _ := head.(string)
 			as := r.judge.name(title)
 			if as == noSecret {
