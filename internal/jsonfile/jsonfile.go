@@ -3,6 +3,7 @@
 package jsonfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,14 +141,15 @@ func (f File[T]) damaged(err error) error { return &DamagedError{f.Name, f.Remed
 // content. disk.ErrNotDurable means that it was replaced, but a power cut may take
 // that back.
 func (f File[T]) Write(content T) error {
-	data, err := json.Marshal(content)
-	if f.Indent && err == nil {
-		data, err = json.MarshalIndent(content, "", "  ")
+	var data bytes.Buffer
+	to := json.NewEncoder(&data)
+	if f.Indent {
+		to.SetIndent("", "  ")
 	}
-	if err != nil {
+	if err := to.Encode(content); err != nil {
 		return fmt.Errorf("encode %s: %w", f.Name, err)
 	}
-	if err := f.Files.Replace(f.Name, append(data, '\n')); err != nil {
+	if err := f.Files.Replace(f.Name, data.Bytes()); err != nil {
 		return fmt.Errorf("write %s: %w", f.Name, err)
 	}
 	return nil
