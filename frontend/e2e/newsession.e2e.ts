@@ -1,5 +1,5 @@
 // A new session is made once, however often the request is sent, and the typed text is kept until then.
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -87,6 +87,17 @@ describe('a new session', () => {
     await files.page.getByText('Level with garden.').waitFor()
     await shot(files, 'files-own-copy')
     await files.page.close()
+    const settings = await laptop.open('/settings', phone)
+    const copies = settings.page.getByRole('heading', { name: 'Working copies' }).locator('..')
+    await copies.getByRole('button', { name: 'Remove…' }).click()
+    await copies.getByText('Files that are not committed and are lost: 1.').waitFor()
+    await copies.getByRole('button', { name: 'Remove for good' }).scrollIntoViewIfNeeded()
+    await shot(settings, 'settings-copies')
+    await copies.getByRole('button', { name: 'Remove for good' }).click()
+    await copies.waitFor({ state: 'detached' })
+    expect(existsSync(made!.workspace)).toBe(false)
+    expect(settings.errors).toEqual([])
+    await settings.page.close()
     const again = await laptop.open('/', phone)
     await shot(again, 'list-own-copy')
     await form(again.page)
