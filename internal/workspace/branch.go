@@ -82,7 +82,7 @@ func (f *Files) Branch(ctx context.Context, folder, named, from string) (wire.Br
 	}
 	repository, err := gitstate.Find(folder)
 	if errors.Is(err, gitstate.ErrNone) {
-		return wire.Branch{}, nil
+		return wire.Branch{Conflicts: []string{}}, nil
 	}
 	b.found, b.at, b.runs = wire.Branch{Repository: true, Conflicts: []string{}, CheckedAt: time.Now().UTC()}, time.Now(), 0
 	if err == nil {
