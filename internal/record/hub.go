@@ -22,7 +22,7 @@ type toHub struct {
 func Through(ctx context.Context, hub *client.Hub, n wire.NewSession, key string) (Destination, Left, error) {
 	made, err := hub.BeginRecording(ctx, n, key)
 	if err != nil {
-		return nil, Left{}, fmt.Errorf("begin recording: %w", err)
+		return nil, Left{}, maybeFinal(fmt.Errorf("begin recording: %w", err))
 	}
 	return &toHub{hub, made, made.MaxSeq}, Left{made.SessionID, made.RecorderID, made.MaxSeq}, nil
 }
@@ -47,10 +47,17 @@ func (d *toHub) Put(ctx context.Context, events [][]byte) (event.Seq, error) {
 		return last, nil
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 		return 0, &FinalError{fmt.Errorf("%w: %w", ErrElsewhere, err)}
-	case errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusUnauthorized:
-		return 0, &FinalError{err}
 	}
-	return 0, err
+	return 0, maybeFinal(err)
+}
+
+// maybeFinal makes a FinalError of a refusal that another attempt would meet, too.
+func maybeFinal(err error) error {
+	var refused *client.RefusedError
+	if errors.As(err, &refused) && refused.Status < 500 && refused.Status != http.StatusTooManyRequests && refused.Status != http.StatusUnauthorized {
+		return &FinalError{err}
+	}
+	return err
 }
 
 func (d *toHub) End(ctx context.Context, reason string) error {

@@ -44,7 +44,7 @@ func (o *Offline) Begin(ctx context.Context, agent, workspace, name string) (Des
 		recording, err = recorded.StartOffline(ctx, log, event.Actor{Name: actor})
 	}
 	if err != nil {
-		return nil, Left{}, err
+		return nil, Left{}, &FinalError{err}
 	}
 	o.begun = true
 	return &toStore{o.recorder, recording}, Left{log.ID(), recording.RecorderID(), recording.MaxSeq()}, nil

@@ -42,7 +42,9 @@ const (
 	// stopBound is how long the command may take to end once it was told to.
 	stopBound = 5 * time.Second
 	// beginBound limits the time to begin the session; the agent's answer waits for it.
+	// beginPause is the pause before the next attempt.
 	beginBound = 10 * time.Second
+	beginPause = 100 * time.Millisecond
 	// mostName is how long the agent's name may be, in bytes, as the hub takes it.
 	mostName = 100
 	// stoppedEarly begins the reason of the end of a session that was not recorded to its
@@ -93,7 +95,8 @@ type Options struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Begin begins the session of an agent of this name, and returns the first line of
-	// its file of waiting events. It is called once the agent has begun a session.
+	// its file of waiting events. It is called once the agent has begun a session, and
+	// again, for at most 10 seconds, after an error that is not a FinalError.
 	Begin func(ctx context.Context, agent string) (Destination, Left, error)
 	// Dir is the directory of the file of waiting events: see Dir.
 	Dir string
@@ -147,7 +150,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 func (t *tape) beginAs(ctx context.Context, o Options, name string, group *sync.WaitGroup) error {
 	ctx, cancel := context.WithTimeout(ctx, beginBound)
 	defer cancel()
-	to, left, err := o.Begin(ctx, name)
+	to, left, err := beginAgain(ctx, o.Begin, name)
 	if err != nil {
 		return err
 	}
@@ -157,6 +160,22 @@ func (t *tape) beginAs(ctx context.Context, o Options, name string, group *sync.
 	}
 	group.Go(func() { t.handOver(to) })
 	return nil
+}
+
+// beginAgain begins the session, and tries again while the hub is away, as in a restart.
+func beginAgain(ctx context.Context, begin func(context.Context, string) (Destination, Left, error), name string) (Destination, Left, error) {
+	for {
+		to, left, err := begin(ctx, name)
+		var final *FinalError
+		if err == nil || errors.As(err, &final) {
+			return to, left, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, Left{}, err
+		case <-time.After(beginPause):
+		}
+	}
 }
 
 func (o Options) complain(format string, args ...any) {

@@ -192,6 +192,51 @@ func TestASessionIsNamedAfterWhatItsAgentSays(t *testing.T) {
 	}
 }
 
+// TestASessionBeginsOnceItsHubIsBack begins a session at a hub that restarts meanwhile,
+// and at one that refuses.
+func TestASessionBeginsOnceItsHubIsBack(t *testing.T) {
+	const (
+		client = `{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}` + "\n"
+		began  = `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}` + "\n"
+	)
+	for name, test := range map[string]struct {
+		err   error
+		tries int
+		says  string
+	}{
+		"away":    {errors.New("connection refused"), 3, ""},
+		"refused": {&record.FinalError{Err: errors.New("no such folder")}, 1, "no such folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			offline, err := record.OpenOffline(filepath.Join(t.TempDir(), "data"))
+			require.NoError(t, err)
+			stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+			require.NoError(t, err)
+			defer stderr.Close()
+			var out bytes.Buffer
+			tries := 0
+			_, err = record.Run(t.Context(), record.Options{
+				Command: []string{"sh", "-c", `read a; printf '%s' "$0"`, began}, Agent: "fake",
+				Stdin: io.NopCloser(strings.NewReader(client)), Stdout: &out, Stderr: stderr, Dir: t.TempDir(),
+				Begin: func(ctx context.Context, agent string) (record.Destination, record.Left, error) {
+					if tries++; tries < 3 {
+						return nil, record.Left{}, test.err
+					}
+					return offline.Begin(ctx, agent, "/w", "")
+				},
+			})
+			require.NoError(t, err)
+			require.NoError(t, offline.Close())
+			require.Equal(t, began, out.String(), "the editor gets every byte")
+			require.Equal(t, test.tries, tries)
+			said, err := os.ReadFile(stderr.Name())
+			require.NoError(t, err)
+			require.Contains(t, string(said), test.says)
+			require.Equal(t, test.says == "", len(said) == 0)
+		})
+	}
+}
+
 func namesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
