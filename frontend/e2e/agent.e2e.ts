@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { join } from 'node:path'
+import { barriers } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
+import { tap } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 describe('an agent, controlled from a phone,', () => {
@@ -16,6 +18,7 @@ describe('an agent, controlled from a phone,', () => {
     hub = await Hub.start({
       agents: (home) => ({
         locked: [binaries.abide, 'demo-agent', '--speed', '0', '--login', '--state', join(home, 'locked')],
+        barred: [binaries.abide, 'demo-agent', '--speed', '0', '--login', '--state', join(home, 'barred')],
       }),
     })
     mobile = await Device.pair(hub, { size: phone })
@@ -37,6 +40,7 @@ describe('an agent, controlled from a phone,', () => {
     const panel = panelOf(screen)
     await panel.locator('[data-agent-status=failed]').waitFor()
     const way = (name: string) => panel.getByRole('region', { name, exact: true })
+    await way('Log in with a terminal').getByText('In a terminal of your own').click()
     await way('Log in with a terminal').locator('pre').getByText('demo-agent').waitFor()
     await shot(screen, 'login-390')
     await way('Log in and be refused').getByRole('button', { name: 'Log in', exact: true }).click()
@@ -52,6 +56,29 @@ describe('an agent, controlled from a phone,', () => {
     await screen.prompt('/plan')
     expect((await hub.event(session, 'turn_end', before)).data.stop_reason).toBe('end_turn')
     await screen.feed.getByText('The plan is done.').first().waitFor()
+    await screen.page.close()
+  })
+
+  test('is logged in from its session, in a terminal of the hub', async () => {
+    const session = await hub.newSession('Locked, too', 'barred')
+    const screen = await mobile.watch(session, phone)
+    await screen.prompt('/plan')
+    await screen.page.getByRole('button', { name: 'Log in…' }).click()
+    const panel = panelOf(screen)
+    const terminal = panel.getByRole('region', { name: 'Log in with a terminal', exact: true })
+    await tap(terminal.getByRole('button', { name: 'Log in here' }))
+    const login = panel.getByRole('group', { name: 'Login' })
+    await login.getByText('Code:').waitFor()
+    await login.getByRole('link', { name: 'https://example.com/device' }).waitFor()
+    await login.getByLabel('Answer the login').fill('42')
+    await shot(screen, 'login-terminal-390')
+    expect(await barriers(screen.page)).toEqual([])
+    await tap(login.getByRole('button', { name: 'Send' }))
+    await panel.locator('[data-agent-status=ready]').waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    const before = hub.lastSeq(session)
+    await screen.prompt('/plan')
+    expect((await hub.event(session, 'turn_end', before)).data.stop_reason).toBe('end_turn')
     await screen.page.close()
   })
 

@@ -49,6 +49,9 @@ export const path = `/s/${sessionId}`
 export const session = (status: SessionStatus, over: Partial<SessionInfo> = {}): SessionInfo => ({
   ...goldenFrame('session').session,
   archived: false,
+  imported: false,
+  forked_from: undefined,
+  forks: undefined,
   status,
   ...over,
 })

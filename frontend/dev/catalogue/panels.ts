@@ -92,6 +92,23 @@ export const panels: State[] = [
     auth_methods: ways,
   }),
   {
+    name: 'agent, login in a terminal of the hub',
+    path,
+    overlay: 'agent',
+    messages: held(whole, agent({ status: 'failed', message: 'demo needs a login.', auth_methods: ways })),
+    hub: () => ({
+      ask: async <T>(method: string) =>
+        method === 'POST'
+          ? ({
+              method_id: 'terminal',
+              text: 'Visit https://example.com/device and enter the code.\nCode: ',
+              size: 58,
+            } as T)
+          : new Promise<never>(() => {}),
+    }),
+    does: [{ press: 'dialog section .main' }],
+  },
+  {
     name: 'agent, login refused',
     path,
     overlay: 'agent',

@@ -3,8 +3,8 @@ import { orderOf } from '../../src/state/overview'
 import { idleMs } from '../../src/state/player'
 import type { Reviews } from '../../src/state/reviews'
 import type { AbideEvent, Comment, Overview, TurnLine } from '../../src/wire/gen'
-import { loadedFrame } from '../../test/support/script'
-import { opened, path, turn, whole } from './frames'
+import { loadedFrame, Script, sessionId } from '../../test/support/script'
+import { frame, held, opened, path, turn, whole } from './frames'
 import { log } from './plain'
 import type { State } from './state'
 
@@ -84,6 +84,19 @@ const comments: Comment[] = [
     at: new Date(Date.now() - 7_200_000).toISOString(),
     resolved: false,
   },
+  {
+    comment_id: 'c3',
+    from_seq: 12,
+    to_seq: 12,
+    path: 'src/retry.go',
+    line: 41,
+    side: 'new',
+    quote: '\treturn min(n, most)',
+    text: 'Is `most` ever 0?',
+    by: 'Chrome on Linux',
+    at: new Date(Date.now() - 600_000).toISOString(),
+    resolved: false,
+  },
   { comment_id: 'c2', from_seq: 2, to_seq: 2, text: 'Good.', by: '', at: whole[0]!.time, resolved: true },
 ]
 const unreachable = () => Promise.reject(new Error('The hub cannot be reached.'))
@@ -111,7 +124,22 @@ const screen = (screen: 'review' | 'play', name: string, does: State['does'] = [
 const tab = (n: number) => ({ press: `[role=tab]:nth-child(${n})` })
 const taking = { press: 'main.screen header button:not([aria-label])' }
 
+const said = new Script()
+  .add('user_prompt', { prompt_id: 'p1', text: 'Make the retries spread out.' })
+  .say('m1', 'The retries are spread out.')
+  .add('turn_end', { prompt_id: 'p1', stop_reason: 'end_turn' }).events
+const here = { ...comments[0]!, from_seq: 2, to_seq: 2, quote: 'The retries are spread out.' }
+
 export const again: State[] = [
+  {
+    name: 'session, a comment in its place',
+    path,
+    messages: [
+      ...held(said),
+      frame({ type: 'comments', session_id: sessionId, version: 1, count: 1, open: 1 }),
+    ],
+    hub: hub(said, { comments: async () => ({ version: 1, comments: [here] }) }),
+  },
   screen('review', ''),
   screen('review', ', the panel closed', [{ press: 'main.screen header [aria-pressed=true]' }]),
   screen('review', ', changes', [tab(2), { wait: 400 }]),
@@ -122,6 +150,12 @@ export const again: State[] = [
     ', no comments',
     [tab(3)],
     hub(whole, { comments: async () => ({ version: 0, comments: [] }) }),
+  ),
+  screen(
+    'review',
+    ', comments loading',
+    [tab(3)],
+    hub(whole, { comments: () => new Promise<never>(() => {}) }),
   ),
   screen('review', ', comments failed', [tab(3)], hub(whole, { comments: unreachable })),
   screen('review', ', search', [{ write: 'main.screen [role=search] input', words: 'retr' }, { wait: 400 }]),

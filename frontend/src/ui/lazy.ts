@@ -62,6 +62,8 @@ const acts =
   <T>(of: (parts: typeof import('./list/acts')) => T) =>
   async () => ({ default: of(await import('./list/acts')) })
 
+export const loadAddHint = acts((all) => all.AddHint)
+export const loadEmpty = acts((all) => all.Empty)
 export const loadFilters = acts((all) => all.Filters)
 export const loadActs = acts((all) => all.Acts)
 export const loadTextSearch = acts((all) => all.TextSearch)
@@ -74,6 +76,7 @@ const rare =
 
 export const loadAgentFailed = rare((all) => all.AgentFailed)
 export const loadWatchers = rare((all) => all.Watchers)
+export const loadDetails = rare((all) => all.Details)
 export const loadArchived = rare((all) => all.Archived)
 export const loadGone = rare((all) => all.Gone)
 export const loadReplaced = rare((all) => all.Replaced)
@@ -97,6 +100,7 @@ export const loadFork = () => import('./review/Fork.svelte')
 export const loadTake = () => import('./review/Take.svelte')
 export const loadPlay = () => import('./play/Play.svelte')
 export const loadSettings = () => import('./Settings.svelte')
+export const loadAgentLogin = () => import('./settings/AgentLogin.svelte')
 export const loadPast = () => import('./list/Past.svelte')
 export const loadGranted = () => import('./parts/Granted.svelte')
 export const loadPair = () => import('./Pair.svelte')

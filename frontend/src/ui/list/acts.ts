@@ -1,5 +1,7 @@
 // The parts of the list that come with the first use of one: actions, filters, searches, hints.
 export { default as Acts } from './Acts.svelte'
+export { default as AddHint } from '../parts/AddHint.svelte'
+export { default as Empty } from './Empty.svelte'
 export { default as Filters } from './Filters.svelte'
 export { default as TellHint } from './TellHint.svelte'
 export { default as TextSearch } from './TextSearch.svelte'

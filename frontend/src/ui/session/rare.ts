@@ -2,6 +2,7 @@
 export { default as AgentFailed } from './AgentFailed.svelte'
 export { default as Archived } from './Archived.svelte'
 export { default as CatchUp } from './CatchUp.svelte'
+export { default as Details } from './Details.svelte'
 export { default as DraftNotes } from './DraftNotes.svelte'
 export { default as Files } from './Files.svelte'
 export { default as Gone } from './Gone.svelte'
