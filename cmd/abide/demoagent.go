@@ -59,6 +59,7 @@ func (p *program) demoAgentCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Model, "model", "", "begin and come back with model `M`, steady or hasty (default steady)")
 	cmd.Flags().BoolVar(&o.Verbose, "verbose", false, "begin and come back with the option verbose on")
 	cmd.Flags().BoolVar(&o.ModeOption, "mode-option", false, "offer the modes as an option, too")
+	cmd.Flags().BoolVar(&o.Grouped, "grouped", false, "offer the models in groups")
 	cmd.Flags().BoolVar(&o.Locked, "locked", false, "refuse every change of mode and options")
 	cmd.Flags().StringVar(&o.Version, "version", versionText(), "call itself version `V`")
 	cmd.Flags().StringVar(&o.MCP, "mcp", "", "have an MCP server of this `NAME`, for /mcp")

@@ -152,12 +152,12 @@ describe('an interrupted turn', () => {
 
   /** A session of `moody` that a crash of the hub cut off, and whose agent comes back otherwise. */
   async function cutOff(...back: string[]): Promise<string> {
-    comes('--mode-option')
+    comes('--mode-option --grouped')
     const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'moody' })
     await hub.prompt(session, '/slow 600')
     await hub.event(session, 'agent_message')
     await hub.kill()
-    comes('--mode-option', ...back)
+    comes('--mode-option --grouped', ...back)
     await hub.start()
     await hub.event(session, 'turn_interrupted')
     return session
@@ -173,6 +173,14 @@ describe('an interrupted turn', () => {
       .getByText('Settings put back: model steady (it was hasty), mode ask (it was auto)')
       .waitFor()
     await card(here).waitFor({ state: 'detached' })
+    await here.page.getByRole('button', { name: 'Details' }).click()
+    const details = here.page.getByRole('dialog', { name: 'Details' })
+    const model = details.getByRole('combobox', { name: 'Model' })
+    expect(await model.inputValue()).toBe('steady')
+    await model.locator('optgroup[label=Careful] option[value=steady]').waitFor({ state: 'attached' })
+    await model.locator('optgroup[label=Quick] option[value=hasty]').waitFor({ state: 'attached' })
+    await details.getByText('Takes its time').waitFor()
+    await here.page.keyboard.press('Escape')
     await look(here, 'put-back-390')
     await hub.api('POST', `/api/sessions/${session}/cancel`)
   })
@@ -218,6 +226,13 @@ describe('an interrupted turn', () => {
         await look(here, 'choice-390')
         await look(there, 'choice-1280')
       }
+      // The agent refuses again: it is the same choice, asked once more.
+      await card(here).getByRole('button', { name: 'Resume with the earlier settings' }).press('Enter')
+      await card(here)
+        .getByRole('button', { name: 'Resume with these' })
+        .and(here.page.locator(':enabled'))
+        .waitFor()
+      await expect.poll(rows).toEqual(which.map((name) => differs[name].row).toSorted())
       const before = hub.lastSeq(session)
       await card(here).getByRole('button', { name: 'Resume with these' }).press('Enter')
       await hub.event(session, 'agent_message', before)

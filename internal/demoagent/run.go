@@ -39,6 +39,8 @@ type Options struct {
 	Verbose bool
 	// ModeOption offers the modes as an option, too.
 	ModeOption bool
+	// Grouped offers the models in groups.
+	Grouped bool
 	// Locked refuses every change of mode and options.
 	Locked bool
 	// MCP names an MCP server that the agent pretends to have; empty is none.

@@ -29,13 +29,15 @@ type session struct {
 	verbose bool                     // guarded by mu
 	// modeOption offers the modes as an option, too.
 	modeOption bool
-	updates    []json.RawMessage // guarded by mu: of this turn, for the archive
+	// grouped offers the models in groups.
+	grouped bool
+	updates []json.RawMessage // guarded by mu: of this turn, for the archive
 }
 
 func newSession(id sdk.SessionId, workspace string, o Options) *session {
 	return &session{
 		id: id, workspace: workspace, mode: sdk.SessionModeId(cmp.Or(o.Mode, "ask")),
-		model: sdk.SessionConfigValueId(cmp.Or(o.Model, "steady")), verbose: o.Verbose, modeOption: o.ModeOption,
+		model: sdk.SessionConfigValueId(cmp.Or(o.Model, "steady")), verbose: o.Verbose, modeOption: o.ModeOption, grouped: o.Grouped,
 	}
 }
 
@@ -58,10 +60,16 @@ func (s *session) options() []sdk.SessionConfigOption {
 		{Value: "steady", Name: "Steady", Description: sdk.Ptr("Takes its time")},
 		{Value: "hasty", Name: "Hasty", Description: sdk.Ptr("Four times as fast")},
 	}
+	models := sdk.SessionConfigSelectOptions{Ungrouped: &values}
+	if s.grouped {
+		models = sdk.SessionConfigSelectOptions{Grouped: &sdk.SessionConfigSelectOptionsGrouped{
+			{Group: "careful", Name: "Careful", Options: values[:1]}, {Group: "quick", Name: "Quick", Options: values[1:]},
+		}}
+	}
 	list := []sdk.SessionConfigOption{
 		{Select: &sdk.SessionConfigOptionSelect{
 			Id: "model", Name: "Model", Category: &model, Type: "select", CurrentValue: s.model,
-			Options: sdk.SessionConfigSelectOptions{Ungrouped: &values},
+			Options: models,
 		}},
 		{Boolean: &sdk.SessionConfigOptionBoolean{
 			Id: "verbose", Name: "Verbose", Description: sdk.Ptr("Say what is done"), Type: "boolean", CurrentValue: s.verbose,
