@@ -300,7 +300,7 @@ describe('a session, played back', () => {
     await at(screen, hub.lastSeq(session_id))
     const { keyboard } = screen.page
     await screen.page.getByRole('button', { name: 'Export…' }).press('Enter')
-    const choice = screen.page.getByRole('radio', { name: 'In a git worktree' })
+    const choice = screen.page.getByRole('radio', { name: 'In a new git worktree' })
     await choice.press('Space')
     const to = join(hub.workspace, 'forked')
     await screen.page.getByRole('combobox', { name: 'New folder' }).press('Control+a')
