@@ -277,9 +277,11 @@ describe('a new session', () => {
   })
 
   test.each([phone, desktop])('begins with the chosen mode and model, at $width', async (size) => {
-    // What an agent offers is known from its sessions.
+    // What an agent offers is known from its sessions, also after a restart of the hub.
     const earlier = await hub.newSession('Earlier')
     await hub.turn(earlier, '/slow 1')
+    await hub.kill()
+    await hub.start()
     const screen = await laptop.open('/', size)
     const { page } = screen
     await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
