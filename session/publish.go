@@ -259,6 +259,8 @@ func (l *listing) lineFor(status state.Status) string {
 		line = i.Reason.Words()
 	} else if l.agent.status == AgentFailed && (status == state.StatusNeedsYou || status == state.StatusFailed || status == state.StatusInterrupted) {
 		line = cmp.Or(state.FirstLine(l.agent.message), line)
+	} else if status == state.StatusInterrupted && i != nil && i.Reason != event.CutProviderError {
+		line = i.Reason.Words() // of a provider's error its own words are the line
 	}
 	return line
 }

@@ -60,3 +60,31 @@ test.each([
   expect(screen.errors).toEqual([])
   await page.close()
 })
+
+test('their sums are of the whole session, not of the events that are loaded', async () => {
+  const session = await at.hub.newSession('A long day', 'told')
+  const edit = (n: number) =>
+    call(`Change tool.go, ${n}`, {
+      kind: 'edit',
+      content: [{ type: 'diff', path: 'tool.go', oldText: 'a\n', newText: 'b\nc\n' }],
+    })
+  for (let n = 1; n <= 4; n++) {
+    const calls = Array.from({ length: 60 }, (_, i) => call(`Look ${n}.${i}`))
+    await turn(at.hub, session, edit(n), ...calls)
+  }
+  const screen = await at.device.watch(session, phone)
+  const { page } = screen
+  const third = at.hub.events(session).filter((e) => e.type === 'user_prompt')[2]!
+  expect((await screen.facts()).first, 'most of it is not loaded').toBeGreaterThan(third.seq)
+  await tap(page.getByRole('button', { name: 'Details', exact: true }))
+  const details = page.getByRole('dialog', { name: 'Details' })
+  await details.locator('dt:text-is("Tool calls") + dd:text-is("244")').waitFor()
+  const file = details.getByRole('link', { name: /tool\.go/ })
+  expect((await file.innerText()).replace(/\s+/g, ' ')).toBe('tool.go +8 −4')
+  await shot(screen, 'details-sums-390')
+
+  await turn(at.hub, session, edit(5))
+  await details.locator('dt:text-is("Tool calls") + dd:text-is("245")').waitFor()
+  expect(screen.errors).toEqual([])
+  await page.close()
+})

@@ -86,3 +86,21 @@ test('the first Tab skips the list and goes to the question, and the next ones r
   expect(stops, 'from the question to its first answer').toBeLessThanOrEqual(3)
   await page.close()
 })
+
+test('the Enter that ends a composition sends nothing, also where the browser has ended it before', async () => {
+  const session = await hub.newSession('Composed')
+  const screen = await device.watch(session, desktop)
+  await screen.composer.fill('日本')
+  const enter = (keyCode: number) =>
+    screen.composer.evaluate((field, keyCode) => {
+      const event = new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true })
+      Object.defineProperty(event, 'keyCode', { value: keyCode })
+      field.dispatchEvent(event)
+    }, keyCode)
+  await enter(229)
+  expect(await screen.composer.inputValue()).toBe('日本')
+  await enter(13)
+  await hub.event(session, 'user_prompt')
+  expect(hub.events(session).filter((e) => e.type === 'user_prompt')).toHaveLength(1)
+  await screen.page.close()
+})

@@ -52,7 +52,7 @@ it('a turn that waits for a choice of settings is called so, whichever page has 
       checkpoint: { from_seq: 1, to_seq: 1 },
     })
     .add('turn_end', { prompt_id: 'p', stop_reason: 'interrupted' })
-  expect(turnSpoken(fold(script.events), 0, String)).toBe('Waiting for your choice.')
+  expect(turnSpoken(fold(script.events), 0, String)).toBe('Waiting for your choice: the turn has not begun.')
   const joined = before(fold(script.events.slice(0, 2)), fold(script.events.slice(2)))
   expect(joined).toEqual(fold(script.events))
 })

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/internal/rootfs"
@@ -92,11 +94,15 @@ func (f *Files) readNames(ctx context.Context, root string) ([]name, error) {
 	list := make([]name, 0, len(paths))
 	for _, path := range paths {
 		if utf8.ValidString(path) && !ownfiles.InGit(path) && !hidden(path) {
-			list = append(list, name{path, strings.ToLower(path)})
+			list = append(list, name{path, folded(path)})
 		}
 	}
 	return list, nil
 }
+
+// folded returns text as names are compared: lower case, and NFC, because macOS writes
+// names in NFD and keyboards type NFC.
+func folded(text string) string { return norm.NFC.String(strings.ToLower(text)) }
 
 // gitNames asks git, which knows the ignored files.
 func (f *Files) gitNames(ctx context.Context, root string) ([]string, error) {

@@ -37,7 +37,7 @@ func (w *worst) Pop() any {
 
 // best returns the paths that match the typed text, the best first.
 func best(list []name, typed string, most int) []string {
-	typed = strings.ToLower(typed)
+	typed = folded(typed)
 	var kept worst
 	for _, n := range list {
 		rank, ok := match(n.lower, typed)

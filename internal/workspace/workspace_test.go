@@ -359,3 +359,14 @@ func TestFoldersAreThoseSessionsMayRunIn(t *testing.T) {
 		require.ErrorIs(t, err, workspace.ErrNotFound, "%q", path)
 	}
 }
+
+func TestACompletionFindsANameInEitherUnicodeForm(t *testing.T) {
+	root, f := t.TempDir(), newFiles(t)
+	put(t, root, "re\u0301sume\u0301.md", "as macOS writes it")
+	put(t, root, "caf\u00e9.md", "as others do")
+	for typed, path := range map[string]string{"r\u00e9s": "re\u0301sume\u0301.md", "cafe\u0301": "caf\u00e9.md"} {
+		paths, err := f.Complete(t.Context(), root, typed, 50)
+		require.NoError(t, err)
+		require.Equal(t, []string{path}, paths, "its name as the file system has it")
+	}
+}

@@ -41,11 +41,12 @@ func (InterruptReason) Values() []string {
 	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "agent_cancelled", "paused"}
 }
 
-// Words says for a person how a turn was interrupted.
+// Words says for a person how a turn was interrupted: the same in lists, the feed, cards,
+// notifications, exports and the command line (frontend/src/state/cause.ts).
 func (r InterruptReason) Words() string {
 	switch r {
 	case CutHubRestart:
-		return "Interrupted: the hub ended unexpectedly."
+		return "Interrupted: the hub restarted."
 	case CutHubStop:
 		return "Interrupted: the hub was stopped."
 	case CutAgentExit:
@@ -53,7 +54,7 @@ func (r InterruptReason) Words() string {
 	case CutAgentRestart:
 		return "Interrupted: the agent was restarted."
 	case CutProviderError:
-		return "Interrupted: the model's provider answered with an error."
+		return "Failed: the model's provider answered with an error."
 	case CutCancelled:
 		return "Interrupted: the agent cancelled the turn by itself."
 	case CutPaused:

@@ -46,8 +46,11 @@ export const link = (over: Partial<LinkState> = {}): Message => ({
 })
 export const path = `/s/${sessionId}`
 
+/** The golden session has every field; those of the catalogue were neither imported nor forked. */
+const { imported: _imported, forks: _forks, forked_from: _from, ...plain } = goldenFrame('session').session
+
 export const session = (status: SessionStatus, over: Partial<SessionInfo> = {}): SessionInfo => ({
-  ...goldenFrame('session').session,
+  ...plain,
   archived: false,
   imported: false,
   forked_from: undefined,

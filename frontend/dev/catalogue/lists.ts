@@ -169,6 +169,36 @@ export const lists: State[] = [
     path: '/',
     messages: [...opened, granted(3), link({ phase: 'offline' })],
   },
+  {
+    name: 'list, several interrupted',
+    path: '/',
+    messages: [
+      ...opened,
+      {
+        kind: 'listed',
+        sessions: sessions.map((s) => ({
+          ...s,
+          status: 'interrupted' as const,
+          last_line: t`Interrupted: the hub restarted.`,
+        })),
+      },
+    ],
+  },
+  {
+    name: 'session, imported',
+    path,
+    messages: [
+      ...held(whole),
+      {
+        kind: 'listed',
+        sessions: sessions.map((s) => ({
+          ...s,
+          imported: true,
+          forks: [{ session_id: sessions[1]!.session_id, seq: 12 }],
+        })),
+      },
+    ],
+  },
   { name: 'new session', path: '/', overlay: 'new_session', messages: opened },
   {
     name: 'new session, the folder',

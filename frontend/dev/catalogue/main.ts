@@ -11,7 +11,7 @@ import { parseRoute } from '../../src/ui/router.svelte'
 import '../../src/ui/theme.css'
 import '../../src/ui/looks.css'
 import { painted, play } from './play'
-import { choices } from './state'
+import { choices, overview } from './state'
 import { stateOf, states, type State } from './states'
 
 /** A hub with the answers of the state and no channels; every other method resolves to undefined. */
@@ -19,6 +19,7 @@ function hubOf(state: State): Intents {
   const answers: Partial<Intents> = {
     choices: async () => choices,
     devices: async () => [],
+    overview: async () => overview,
     ask: async (_: string, path: string) =>
       (path === '/api/channels' ? { channels: [] } : undefined) as never,
     ...state.hub?.(),

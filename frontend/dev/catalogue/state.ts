@@ -1,5 +1,6 @@
 import type { Intents } from '../../src/state/intents'
 import type { Message } from '../../src/state/message'
+import type { Overview } from '../../src/wire/gen'
 import type { Read } from '../../src/state/read'
 
 /** One action in the page on the way to a state. It waits until its element exists. */
@@ -29,6 +30,35 @@ export interface State {
   /** The read mark of this device by session id. */
   left?: Record<string, Read>
   does?: readonly Step[]
+}
+
+/** What every hub of the catalogue tells of a whole session. */
+export const overview: Overview = {
+  epoch: '0123456789abcdef',
+  min_seq: 1,
+  at_seq: 1_000_000,
+  from: '2026-02-21T14:03:07Z',
+  to: '2026-02-21T14:05:07Z',
+  time: { bucket_ms: 1000, events: [] },
+  order: { bucket_events: 1, at_ms: [], played_ms: [] },
+  marks: [],
+  turns: [
+    {
+      turn: 1,
+      seq: 21,
+      at: '2026-02-21T14:03:07Z',
+      ms: 120_000,
+      prompt: 'Spread the retries out',
+      files: [{ path: '/home/dev/src/ferry/retry.go', added: 13, removed: 3 }],
+      added: 13,
+      removed: 3,
+      tools: 9,
+      commands: 2,
+      commands_failed: 0,
+      questions: 1,
+      tokens: 4200,
+    },
+  ],
 }
 
 /** The agents and workspaces that every hub of the catalogue offers for a new session. */

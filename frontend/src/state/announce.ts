@@ -1,3 +1,4 @@
+import { causeWords } from './cause'
 import type { Seq } from '../wire/gen'
 import type { Feed } from './feed'
 import type { TurnEndItem } from './items'
@@ -25,8 +26,9 @@ export function turnSpoken(feed: Feed, since: Seq, plain: (markdown: string) => 
 }
 
 function ending(end: TurnEndItem, feed: Feed): string {
-  if (feed.latest.paused?.has(end.promptId)) return t`Waiting for your choice.`
+  const cut = feed.latest.cut?.get(end.promptId)
   if (end.error) return t`Turn failed: ${end.error.message}.`
+  if (cut) return causeWords(cut)
   if (end.stopReason === 'end_turn') return t`Turn ended.`
   if (end.stopReason === 'interrupted') return t`Turn force-stopped.`
   return t`Turn ended: ${end.stopReason.replaceAll('_', ' ')}.`

@@ -2,6 +2,7 @@ import type {
   AbideEvent,
   CommandsData,
   ConfigData,
+  InterruptReason,
   ModeData,
   ModeOption,
   Seq,
@@ -22,8 +23,8 @@ export interface Latest {
   commands?: { seq: Seq; value: CommandsData }
   usage?: { seq: Seq; value: UsageData }
   title?: { seq: Seq; value: TitleData }
-  /** Prompts of turns that were not begun, because a person had to choose first. */
-  paused?: ReadonlySet<string>
+  /** Why turns were interrupted, by their prompts. */
+  cut?: ReadonlyMap<string, InterruptReason>
 }
 
 /**
@@ -76,14 +77,14 @@ export function before(page: Feed, feed: Feed): Feed {
     ...joined,
     last: feed.last,
     count: page.count + feed.count,
-    latest: { ...page.latest, ...feed.latest, ...pausedIn(page, feed) },
+    latest: { ...page.latest, ...feed.latest, ...cutIn(page, feed) },
   }
 }
 
 /** The prompts of both that were not begun. */
-function pausedIn(a: Feed, b: Feed): Pick<Latest, 'paused'> {
-  const [x, y] = [a.latest.paused, b.latest.paused]
-  return x && y ? { paused: new Set([...x, ...y]) } : {}
+function cutIn(a: Feed, b: Feed): Pick<Latest, 'cut'> {
+  const [x, y] = [a.latest.cut, b.latest.cut]
+  return x && y ? { cut: new Map([...x, ...y]) } : {}
 }
 
 /**
@@ -227,8 +228,7 @@ class Fold {
         this.latest.usage = { seq, value: event.data }
         break
       case 'turn_interrupted':
-        if (event.data.reason === 'paused')
-          this.latest.paused = new Set([...(this.latest.paused ?? []), event.data.prompt_id])
+        this.latest.cut = new Map([...(this.latest.cut ?? []), [event.data.prompt_id, event.data.reason]])
         break
       case 'title':
         this.latest.title = { seq, value: event.data }

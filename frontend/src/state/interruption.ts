@@ -1,15 +1,6 @@
 import type { Drift, InterruptReason, Offer, Restore, TurnPhase, Way } from '../wire/gen'
+import { causeWords } from './cause'
 import { own } from './own'
-
-const reasons: Readonly<Record<InterruptReason, string>> = {
-  hub_restart: t`the hub ended without warning`,
-  hub_stop: t`the hub was stopped`,
-  agent_exit: t`the agent ended`,
-  agent_restart: t`the agent was restarted`,
-  provider_error: t`the agent reported an error`,
-  agent_cancelled: t`the agent cancelled the turn by itself`,
-  paused: t`it waits for your choice`,
-}
 
 const phases: Readonly<Record<TurnPhase, string>> = {
   streaming_llm: t`while it was answering`,
@@ -19,18 +10,15 @@ const phases: Readonly<Record<TurnPhase, string>> = {
 
 /** Says why a turn was interrupted, and during which activity. */
 export function cutOffWords(reason: InterruptReason, phase: TurnPhase): string {
-  if (reason === 'paused') return t`Waiting for your choice. The turn has not begun.`
-  const doing = own(phases, phase)
-  return t`Interrupted${doing ? ` ${doing}` : ''}: ${own(reasons, reason) ?? reason}.`
+  const doing = reason === 'paused' ? undefined : own(phases, phase)
+  return doing ? `${causeWords(reason).replace(/\.$/, '')} ${doing}.` : causeWords(reason)
 }
 
 /** Names the lost permission request and its action. */
 export function lostWords(offer: Offer): string {
   const lost = offer.lost_question
   if (!lost) return ''
-  const allows = lost.options.filter((o) => o.kind === 'allow_once' || o.kind === 'allow_always')
-  const answers = allows.map((o) => `“${o.name}”`).join(t` or `)
-  return t`A question was lost: “${lost.title}”${answers ? t`, which ${answers} would have allowed` : ''}. If you resume, the agent asks again.`
+  return t`It was waiting for your answer to “${lost.title}”. Resume to be asked again.`
 }
 
 const settings: Readonly<Record<string, string>> = {
@@ -60,10 +48,10 @@ export function driftWords(drift: Drift): string {
 }
 
 const ways: Readonly<Record<string, string>> = {
-  auto: t`As the hub is configured`,
+  auto: t`Default`,
   server: t`Its own session`,
-  local: t`A short account of this session`,
-  segmented: t`All of this session`,
+  local: t`Short summary`,
+  segmented: t`Full history`,
 }
 
 const number = new Intl.NumberFormat('en')

@@ -12,6 +12,29 @@ export function lastAtMost(values: readonly number[], wanted: number): number {
   return Math.max(0, low - 1)
 }
 
+/** The changed files, tokens, working time and calls of a whole session. */
+export function sumsOf(overview: Overview) {
+  const files = new Map<string, { added: number; removed: number; seq: Seq }>()
+  let [tokens, ms, tools, more] = [0, 0, 0, 0]
+  for (const turn of overview.turns) {
+    tokens += turn.tokens ?? 0
+    ms += turn.ms ?? 0
+    tools += turn.tools
+    more += turn.files_left_out ?? 0
+    for (const { path, added, removed } of turn.files) {
+      const sum = files.get(path)
+      files.set(path, {
+        added: added + (sum?.added ?? 0),
+        removed: removed + (sum?.removed ?? 0),
+        seq: turn.seq,
+      })
+    }
+  }
+  // Of a session with very many turns the hub tells the newest.
+  const turns = overview.turns_left_out ? overview.turns.length : 0
+  return { files: [...files], tokens, ms, tools, more, turns }
+}
+
 /** The turn that a seq is in: the last that began at or before it. */
 export function turnAt(overview: Overview, seq: Seq): TurnLine | undefined {
   return overview.turns.findLast((turn) => turn.seq <= seq)

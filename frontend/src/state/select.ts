@@ -11,6 +11,12 @@ export function waits(status: SessionStatus): boolean {
   return status === 'needs_you' || status === 'interrupted'
 }
 
+/** Returns whether a session never had a prompt, and nothing else says what it is for. */
+export function neverUsed(s: SessionInfo): boolean {
+  const about = s.name || s.last_line || s.forked_from || s.imported || s.adopted || s.pinned || s.archived
+  return !about && s.status === 'idle'
+}
+
 /** Sessions in the order of need: waiting for a person, then running, then the rest; pinned first among equals. */
 export function byNeed(list: Iterable<SessionInfo>): SessionInfo[] {
   const rank = (s: SessionInfo) => (s.archived ? 9 : waits(s.status) ? 0 : s.status === 'running' ? 1 : 2)

@@ -93,7 +93,7 @@ func arrows() map[string]row {
 		"internal/gitstate":           {[]string{"internal/rootfs"}, false},
 		"internal/ownfiles":           {nil, false},
 		"internal/tools/seed":         {nil, false},
-		"internal/workspace":          {[]string{"server/wire", "internal/gitstate", "internal/ownfiles", "internal/rootfs"}, false},
+		"internal/workspace":          {[]string{"server/wire", "internal/gitstate", "internal/ownfiles", "internal/rootfs"}, true},
 		"internal/blackbox":           {nil, false},
 		"internal/tools/archtest":     {nil, false},
 		"internal/tools/longsession":  {[]string{"internal/disk", "queue", "session/journal", "session/store", "session/event"}, false},

@@ -1,3 +1,4 @@
+import { counted } from '../../text/counted'
 import type { SessionInfo } from '../../wire/gen'
 import type { Screens } from '../app.svelte'
 
@@ -40,6 +41,32 @@ export class Deeds {
     } catch (error) {
       this.report(info, t`was not ended: ${(error as Error).message}`)
     }
+  }
+
+  /**
+   * Resumes interrupted turns, each with the hub's defaults. One that needs a decision first (other settings,
+   * a changed folder) is left for its own card.
+   */
+  async resume(infos: readonly SessionInfo[]): Promise<void> {
+    let resumed = 0
+    const left: string[] = []
+    for (const info of infos) {
+      try {
+        const offer = await this.app.hub.interruption(info.session_id)
+        const decide = offer.stale || offer.mismatch.length > 0 || offer.drift.length > 0
+        if (decide || !offer.ways.some((way) => way.available)) left.push(title(info))
+        else {
+          const { interruption_id } = offer
+          await this.app.hub.resume(info.session_id, { interruption_id, way: 'auto' })
+          resumed++
+        }
+      } catch (error) {
+        this.report(info, t`was not resumed: ${(error as Error).message}`)
+      }
+    }
+    const said = resumed > 0 ? t`Resumed ${counted(resumed, t`session`, t`sessions`)}.` : ''
+    const rest = left.length > 0 ? t`Open to decide: ${left.join(', ')}.` : ''
+    if (said || rest) this.app.say(`${said} ${rest}`.trim())
   }
 
   async reopen(info: SessionInfo): Promise<void> {

@@ -35,7 +35,7 @@ export function fits(session: SessionInfo, filter: Filter): boolean {
 }
 
 /** Groups sessions by project, agent or status, in the order in which the first of each comes. */
-export function groupsOf(sessions: readonly SessionInfo[], by: keyof typeof of) {
+export const groupsBy = (by: keyof typeof of) => (sessions: readonly SessionInfo[]) => {
   const groups = new Map<string, SessionInfo[]>()
   for (const session of sessions) {
     const title = of[by](session)

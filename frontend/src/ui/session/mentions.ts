@@ -16,9 +16,9 @@ export async function mentions(
     .files()
     .then((api) => api.complete(sessionId, typed, ended))
     .catch(() => []) // sessions are known here
-  const words = typed.toLowerCase()
+  const words = typed.toLowerCase().normalize('NFC')
   const named = [...sessions]
-    .filter((s) => s.session_id !== sessionId && s.name?.toLowerCase().includes(words))
+    .filter((s) => s.session_id !== sessionId && s.name?.toLowerCase().normalize('NFC').includes(words))
     .slice(0, 3)
     .map((s) => ({ name: s.name, about: 'session', text: `@session:${s.session_id} ` }))
   const paths = (await files).slice(0, most - named.length)
