@@ -1,4 +1,5 @@
 import { textOf } from '../../state/items'
+import { own } from '../../state/own'
 import { bytes, stretch } from '../../text/time'
 import type { AbideEvent, Forked } from '../../wire/gen'
 
@@ -47,7 +48,7 @@ export function describe(event: AbideEvent): Said {
         text:
           d.reason === 'exited'
             ? t`The agent ended${how}`
-            : t`The agent ended: ${causes[d.reason] ?? d.reason}${how}`,
+            : t`The agent ended: ${own(causes, d.reason) ?? d.reason}${how}`,
         detail: d.stderr_tail || undefined,
       }
     }
