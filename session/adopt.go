@@ -249,6 +249,7 @@ func (m *Manager) loadPast(ctx context.Context, current *settings.Hub, r AdoptRe
 	defer cancel()
 	agent, err := m.hub.start(bounded, AgentSpec{
 		SessionID: start.SessionID, Agent: r.Agent, Workspace: workspace, AgentSessionID: r.AgentSessionID, Adopt: true,
+		Directories: current.DirectoriesFor(workspace),
 	}, p)
 	if err != nil {
 		return journal.Imported{}, cmp.Or(p.failure(), err)

@@ -73,6 +73,8 @@ type AgentSpec struct {
 	Agent string
 	// Workspace is the absolute directory the agent works in.
 	Workspace string
+	// Directories are absolute ones beside it, in which it may work, too.
+	Directories []string
 	// AgentSessionID is the agent's own id of an earlier session. The agent resumes
 	// or loads it if it can, or else creates a new one.
 	AgentSessionID string

@@ -179,6 +179,7 @@ func (a *agentSlot) start() {
 		SessionID:      a.id,
 		Agent:          a.agentName,
 		Workspace:      a.workspace,
+		Directories:    a.hub.settings().DirectoriesFor(a.project),
 		AgentSessionID: a.fold.AgentSessionID,
 		ContextLost:    a.fold.Given > 0,
 		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return a.log.OpenBlob(sha256) },

@@ -85,7 +85,7 @@ func TestAQuestionIsNotTheLastLineOfTheNextRun(t *testing.T) {
 	h.open()
 	b = h.session(b.ID())
 	awaitIdle(t, b)
-	listed(t, b, state.StatusInterrupted, "I shall clean up.")
+	listed(t, b, state.StatusInterrupted, "Interrupted: the hub was stopped.")
 }
 
 func TestATurnThatTheProviderFailedIsListedAsInterruptedWithTheFirstWordsOfItsError(t *testing.T) {

@@ -193,13 +193,16 @@ func (h *hub) sweep(ctx context.Context) error {
 // settings is the sessions' part of a configuration.
 func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
-	queues, copies := map[string]settings.Queue{}, map[string][]string{}
+	queues, copies, directories := map[string]settings.Queue{}, map[string][]string{}, map[string][]string{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
 		}
 		if p.Worktree != nil {
 			copies[dir] = p.Worktree.Copy
+		}
+		if p.Directories != nil {
+			directories[dir] = p.Directories
 		}
 	}
 	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: copies}
@@ -208,7 +211,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Worktrees: worktrees,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees,
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},

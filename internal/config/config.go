@@ -64,6 +64,8 @@ type Project struct {
 	Queue *Queue
 	// Worktree is for the working copies of repositories there; nil leaves it.
 	Worktree *Worktree
+	// Directories are absolute ones in which the project's agents may work, too.
+	Directories []string
 }
 
 // BesideRepository is the value of Config.Worktrees that makes each working copy beside

@@ -76,6 +76,8 @@ type fileQueue struct {
 type fileProject struct {
 	Queue    *fileProjectQueue `yaml:"queue"`
 	Worktree *fileWorktree     `yaml:"worktree"`
+
+	Directories []string `yaml:"directories"`
 }
 
 type fileWorktree struct {

@@ -74,6 +74,16 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		}
 		p.Worktree = &Worktree{Copy: w.Copy}
 	}
+	for _, name := range f.Directories {
+		at, err := r.loader.absolute(name, r.base)
+		if err == nil && name == "" {
+			err = errors.New("a directory has no name")
+		}
+		if err != nil {
+			return wrong(err, "directories")
+		}
+		p.Directories = append(p.Directories, at)
+	}
 	if c.Projects == nil {
 		c.Projects = map[string]Project{}
 	}

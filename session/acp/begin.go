@@ -92,6 +92,15 @@ func (a *Agent) logIn(ctx context.Context, offers offers) error {
 	return nil
 }
 
+// placed returns the members of a request that say where a session works.
+func (a *Agent) placed(o offers, folder string, servers []json.RawMessage) map[string]any {
+	params := map[string]any{"cwd": folder, "mcpServers": servers}
+	if o.directories && len(a.cfg.Directories) > 0 {
+		params["additionalDirectories"] = a.cfg.Directories
+	}
+	return params
+}
+
 // beginSession resumes the session, else loads it, else creates a new one.
 func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error) {
 	taken, _ := offers.servers(a.cfg.MCPServers)
@@ -99,7 +108,7 @@ func (a *Agent) beginSession(ctx context.Context, offers offers) (string, error)
 	for _, server := range taken {
 		servers = append(servers, server.mcpServer())
 	}
-	params := map[string]any{"cwd": a.cfg.Workspace, "mcpServers": servers}
+	params := a.placed(offers, a.cfg.Workspace, servers)
 	if a.cfg.Adopt {
 		params["sessionId"] = a.cfg.Resume
 		if !offers.load {

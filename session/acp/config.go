@@ -33,6 +33,10 @@ type Config struct {
 	Command []string
 	// Workspace is the absolute directory the agent works in.
 	Workspace string
+	// Directories are absolute ones beside Workspace in which it may work, too. They are
+	// sent to an agent that takes some. What the hub does for an agent, it does in
+	// Workspace alone.
+	Directories []string
 	// Env is added to the agent's environment and overrides inherited variables.
 	// Values of variables with a name like a secret's are redacted from stderr
 	// tails.

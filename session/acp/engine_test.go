@@ -450,6 +450,27 @@ func TestMCPServersArePassedOn(t *testing.T) {
 		{"type":"http","name":"web","url":"http://localhost/","headers":[{"name":"X","value":"y"}]}]`, message(s))
 }
 
+// TestAnAgentGetsFurtherDirectoriesIfItTakesThem looks at what begins a session.
+func TestAnAgentGetsFurtherDirectoriesIfItTakesThem(t *testing.T) {
+	for capabilities, c := range map[string]struct{ given, note string }{
+		`{"sessionCapabilities":{"additionalDirectories":{}}}`: {`["/src/lib","/src/more"]`, ""},
+		`{"sessionCapabilities":{}}`:                           {"null", "The agent takes no further directories: /src/lib, /src/more."},
+	} {
+		s := newSink()
+		cfg := config(t, "echo")
+		cfg.Env["ACP_TEST_CAPABILITIES"] = capabilities
+		cfg.Directories = []string{"/src/lib", "/src/more"}
+		a := start(t, cfg, s)
+		turnOf(t, a, s, "directories")
+		require.JSONEq(t, c.given, message(s))
+		var notes []string
+		for _, n := range of[event.Note](s) {
+			notes = append(notes, string(n.Text))
+		}
+		require.Equal(t, c.note, strings.Join(notes, "\n"))
+	}
+}
+
 func TestAgentThatWantsALoginSaysWhatToRun(t *testing.T) {
 	s := newSink()
 	_, err := acp.Start(context.Background(), config(t, "login"), s)

@@ -15,7 +15,7 @@ type offers struct {
 	load, resume, list, close, delete bool
 	image, audio, embedded            bool
 	http, sse                         bool // kinds of MCP servers, besides stdio
-	logout, title, fork               bool
+	logout, title, fork, directories  bool
 	auth                              []AuthMethod
 }
 
@@ -89,7 +89,7 @@ func readOffers(hello json.RawMessage, command []string) (offers, error) {
 		name: name, version: version, logout: can(h.AgentCapabilities.Auth, "logout"),
 		load: h.AgentCapabilities.LoadSession, resume: can(sessions, "resume"), list: can(sessions, "list"),
 		close: can(sessions, "close"), delete: can(sessions, "delete"), title: can(sessions, "title"),
-		fork:  can(sessions, "fork"),
+		fork: can(sessions, "fork"), directories: can(sessions, "additionalDirectories"),
 		image: can(prompts, "image"), audio: can(prompts, "audio"), embedded: can(prompts, "embeddedContext"),
 		http: can(h.AgentCapabilities.MCPCapabilities, "http"), sse: can(h.AgentCapabilities.MCPCapabilities, "sse"),
 		auth: authMethods(h.AuthMethods, command),

@@ -422,11 +422,13 @@ func playEcho(f *fake) int {
 	}
 	f.result(f.expect("initialize").ID, fmt.Sprintf(`{"protocolVersion":%s,"agentCapabilities":%s}`, version, capabilities))
 	var servers json.RawMessage
+	directories := json.RawMessage("null")
 	for {
 		m := f.next()
 		var p struct {
-			Prompt     json.RawMessage
-			MCPServers json.RawMessage `json:"mcpServers"`
+			Prompt      json.RawMessage
+			MCPServers  json.RawMessage `json:"mcpServers"`
+			Directories json.RawMessage `json:"additionalDirectories"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
 		switch m.Method {
@@ -434,11 +436,17 @@ func playEcho(f *fake) int {
 			f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such session"}}`, m.ID)
 		case "session/new":
 			servers = p.MCPServers
+			if p.Directories != nil {
+				directories = p.Directories
+			}
 			f.result(m.ID, fmt.Sprintf(`{"sessionId":%q}`, fakeSession))
 		case "session/prompt":
-			if strings.Contains(string(p.Prompt), `"servers"`) {
+			switch {
+			case strings.Contains(string(p.Prompt), `"servers"`):
 				f.chunk(string(servers))
-			} else {
+			case strings.Contains(string(p.Prompt), `"directories"`):
+				f.chunk(string(directories))
+			default:
 				f.chunk(string(p.Prompt))
 			}
 			f.done(m)

@@ -252,6 +252,11 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 			Method: "abide/mcp_left_out", Text: event.Text("The agent does not take MCP servers of this kind: " + strings.Join(serverNames(left), ", ") + "."),
 		})
 	}
+	if len(s.cfg.Directories) > 0 && !offered.directories {
+		then = append(then, event.Note{
+			Method: "abide/directories_left_out", Text: event.Text("The agent takes no further directories: " + strings.Join(s.cfg.Directories, ", ") + "."),
+		})
+	}
 	if mode, ok := s.convert.modeState(f, "modes"); ok {
 		p.Settings.Mode = mode.ModeID
 		then = append(then, mode)

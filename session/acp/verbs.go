@@ -164,7 +164,11 @@ func (a *Agent) Fork(ctx context.Context, folder string) (string, error) {
 	}
 	a.tap.stream.forking.Add(1)
 	defer a.tap.stream.forking.Add(-1)
-	result, err := a.request(ctx, methodFork, map[string]any{"sessionId": a.SessionID(), "cwd": folder, "mcpServers": []any{}})
+	a.mu.Lock()
+	params := a.placed(a.offers, folder, []json.RawMessage{})
+	a.mu.Unlock()
+	params["sessionId"] = a.SessionID()
+	result, err := a.request(ctx, methodFork, params)
 	if err != nil {
 		return "", err
 	}

@@ -198,9 +198,12 @@ type Hub struct {
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
 	WorkspaceQueues map[string]Queue
-	Worktrees       Worktrees
-	Permissions     Permissions
-	Limits          Limits
+	// Directories are absolute ones in which agents that work in or below a directory may
+	// work, too. The nearest one applies.
+	Directories map[string][]string
+	Worktrees   Worktrees
+	Permissions Permissions
+	Limits      Limits
 }
 
 // Worktrees say how sessions get their own copies of repositories.
@@ -219,6 +222,13 @@ func (s *Hub) QueueFor(workspace string) Queue {
 		return q
 	}
 	return s.Queue
+}
+
+// DirectoriesFor returns the directories beside workspace in which its agents may work,
+// too.
+func (s *Hub) DirectoriesFor(workspace string) []string {
+	dirs, _ := nearest(s.Directories, workspace)
+	return dirs
 }
 
 // CopiesFor returns the directory whose files a copy of the workspace gets, and their
@@ -260,9 +270,10 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 	return "cd " + workspace + " && " + strings.ReplaceAll(a.Continue, "{id}", agentSessionID)
 }
 
-// ResolveProjects resolves the links in the paths of WorkspaceQueues and of Copies, as in
-// those of sessions. A missing directory keeps its path.
+// ResolveProjects resolves the links in the paths of WorkspaceQueues, Directories and
+// Copies, as in those of sessions. A missing directory keeps its path.
 func (s *Hub) ResolveProjects() {
+	s.Directories = resolved(s.Directories)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 
