@@ -109,14 +109,16 @@ func (p proc) kill() {
 	}
 }
 
-// gone reports whether the process has ended. It reaps an inherited one.
+// gone reports whether the process has ended. It reaps an inherited one, which cannot be
+// done while threads of it still run.
 func (k processKey) gone() bool {
 	p, ok := readProc(k.pid)
 	if !ok || p.born != k.born {
 		return true
 	}
 	if p.zombie && p.parent == os.Getpid() && !children.has(k.pid) {
-		_, _ = unix.Wait4(k.pid, nil, unix.WNOHANG, nil)
+		reaped, err := unix.Wait4(k.pid, nil, unix.WNOHANG, nil)
+		return reaped == k.pid || err != nil
 	}
 	return p.zombie
 }
