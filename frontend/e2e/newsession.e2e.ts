@@ -217,6 +217,7 @@ describe('a new session', () => {
       expect.stringMatching(/^Folder: /),
       'INPUT',
       'Continue a session of this agent…',
+      'Import a session…',
       'Cancel',
       'Start',
     ])

@@ -27,7 +27,7 @@ describe('an agent that has gone silent', () => {
     await screen.feed.getByRole('button', { name: 'Restart the agent' }).click()
     const end = await hub.event(session, 'turn_end')
     expect(end.data.stop_reason).toBe('interrupted')
-    await screen.feed.getByText(/Force-stopped/).waitFor()
+    await screen.feed.getByText('Interrupted: the agent was restarted.').waitFor()
     await screen.feed.getByRole('button', { name: 'Restart the agent' }).waitFor({ state: 'detached' })
     await hub.idle(session)
     await hub.turn(session, '/slow 1')

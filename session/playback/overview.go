@@ -39,7 +39,7 @@ type Fold struct {
 }
 
 // foldFormat changes with anything that a Fold counts otherwise.
-const foldFormat = 1
+const foldFormat = 2
 
 // NewFold is the fold of the log with this epoch before its first event.
 func NewFold(epoch string) *Fold {
@@ -110,13 +110,16 @@ func (f *Fold) take(e event.Event, payload event.Payload) {
 		if turn := f.turn(e.Turn); turn != nil {
 			turn.Questions++
 		}
+		f.ask(e, p)
+	case event.PermissionOutcome:
+		f.answered(e, p)
 	case event.ToolCall:
 		f.tool(e, p.ToolCallFields)
 	case event.ToolCallUpdate:
 		f.tool(e, p.ToolCallFields)
 	case event.FileWrite:
 		if turn := f.turn(e.Turn); turn != nil {
-			turn.change(p.Path, 0, 0)
+			turn.change(File{Path: p.Path})
 		}
 	case event.Error:
 		f.mark(e, MarkError, p.Message)

@@ -124,6 +124,41 @@ func TestATurnIsSummarizedFromItsEvents(t *testing.T) {
 	require.Equal(t, int64(8000), o.Order.PlayedMS[7], "an hour's silence plays as two seconds")
 }
 
+// TestOnlyCompletedCallsThatNobodyRejectedChangedFiles has one call in each mood.
+func TestOnlyCompletedCallsThatNobodyRejectedChangedFiles(t *testing.T) {
+	asks := func(status, option string) []told {
+		list := []told{
+			{0, 1, event.UserPrompt{PromptID: "p", Text: "go"}},
+			{0, 1, call("edit", "edit", "pending", diff("", "1\n"))},
+			{0, 1, event.PermissionRequest{PermissionID: "q", ToolCallID: "edit", Title: "edit?", Options: []event.PermissionOption{
+				{OptionID: "yes", Kind: "allow_once"}, {OptionID: "no", Kind: "reject_once"},
+			}}},
+		}
+		if option != "" {
+			list = append(list, told{0, 1, event.PermissionOutcome{PermissionID: "q", Outcome: event.OutcomeSelected, OptionID: option}})
+		}
+		if status != "" {
+			list = append(list, told{0, 1, call("edit", "", status, nil)})
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		log     []told
+		changed bool
+	}{
+		"it waits for an answer":           {asks("", ""), false},
+		"allowed, and not finished":        {asks("in_progress", "yes"), false},
+		"allowed and completed":            {asks("completed", "yes"), true},
+		"allowed and failed":               {asks("failed", "yes"), false},
+		"rejected, and called completed":   {asks("completed", "no"), false},
+		"completed, though never answered": {asks("completed", ""), true},
+	} {
+		turn := overviewOf(t, c.log...).Turns[0]
+		require.Equal(t, c.changed, len(turn.Files) == 1, name)
+		require.Equal(t, c.changed, turn.Added == 1, name)
+	}
+}
+
 func TestAnOverviewStaysSmallAndCountsEveryEvent(t *testing.T) {
 	const turns = 2400
 	var list []told

@@ -3,6 +3,7 @@ package playback
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -49,25 +50,27 @@ const (
 	kindExecute event.ToolKind = "execute"
 )
 
-// File is a file that a turn changed, in lines.
+// File is a file that a turn changed, in lines. Uncounted means that a change of it was
+// too large to compare.
 type File struct {
-	Path    string `json:"path"`
-	Added   int    `json:"added"`
-	Removed int    `json:"removed"`
+	Path      string `json:"path"`
+	Added     int    `json:"added"`
+	Removed   int    `json:"removed"`
+	Uncounted bool   `json:"uncounted,omitempty"`
 }
 
 // change counts lines for a file of the turn. Negative ones take back.
-func (t *Turn) change(path string, added, removed int) {
-	t.Added, t.Removed = t.Added+added, t.Removed+removed
+func (t *Turn) change(c File) {
+	t.Added, t.Removed = t.Added+c.Added, t.Removed+c.Removed
 	for i := range t.Files {
-		if f := &t.Files[i]; f.Path == path {
-			f.Added, f.Removed = f.Added+added, f.Removed+removed
+		if f := &t.Files[i]; f.Path == c.Path {
+			f.Added, f.Removed, f.Uncounted = f.Added+c.Added, f.Removed+c.Removed, f.Uncounted || c.Uncounted
 			return
 		}
 	}
 	if len(t.Files) < maxFiles {
-		t.Files = append(t.Files, File{path, added, removed})
-	} else if added >= 0 && removed >= 0 {
+		t.Files = append(t.Files, c)
+	} else if c.Added >= 0 && c.Removed >= 0 {
 		t.FilesLeftOut++
 	}
 }
@@ -75,7 +78,7 @@ func (t *Turn) change(path string, added, removed int) {
 // takeBack is change for lines that were counted before. A file without any other
 // change is not counted for the turn.
 func (t *Turn) takeBack(f File) {
-	t.change(f.Path, -f.Added, -f.Removed)
+	t.change(File{Path: f.Path, Added: -f.Added, Removed: -f.Removed})
 	for i, listed := range t.Files {
 		if listed.Path == f.Path && listed.Added == 0 && listed.Removed == 0 {
 			t.Files = append(t.Files[:i:i], t.Files[i+1:]...)
@@ -84,18 +87,76 @@ func (t *Turn) takeBack(f File) {
 	}
 }
 
-// work is the tool calls of a turn.
+// work is the tool calls of a turn, and the questions about them that are open, by the
+// permission's id.
 type work struct {
 	Calls map[string]*callMade `json:"calls"`
+	Asked map[string]asked     `json:"asked,omitempty"`
 }
 
-// callMade is a tool call as far as it was counted.
+// callMade is a tool call as far as it was counted. Its changes are the turn's only
+// while it is completed and its newest answer was no rejection.
 type callMade struct {
-	Edit    bool   `json:"edit,omitempty"`
-	Command bool   `json:"command,omitempty"`
-	Failed  bool   `json:"failed,omitempty"`
-	Title   string `json:"title,omitempty"`
-	Changes []File `json:"changes,omitempty"`
+	Edit     bool   `json:"edit,omitempty"`
+	Command  bool   `json:"command,omitempty"`
+	Failed   bool   `json:"failed,omitempty"`
+	Done     bool   `json:"done,omitempty"`
+	Rejected bool   `json:"rejected,omitempty"`
+	Title    string `json:"title,omitempty"`
+	Changes  []File `json:"changes,omitempty"`
+}
+
+// asked is an open question about a call.
+type asked struct {
+	Call    string   `json:"call"`
+	Rejects []string `json:"rejects,omitempty"` // the options that say no
+}
+
+// alter changes a call, and counts its changes as it is then.
+func (t *Turn) alter(c *callMade, how func()) {
+	counted := func() bool { return c.Done && !c.Rejected }
+	if counted() {
+		for _, change := range c.Changes {
+			t.takeBack(change)
+		}
+	}
+	how()
+	if counted() {
+		for _, change := range c.Changes {
+			t.change(change)
+		}
+	}
+}
+
+// ask notes a question about a call.
+func (f *Fold) ask(e event.Event, p event.PermissionRequest) {
+	calls := f.Works[e.Turn]
+	if calls == nil || p.ToolCallID == "" || len(calls.Asked) >= maxCalls {
+		return
+	}
+	question := asked{Call: p.ToolCallID}
+	for _, option := range p.Options {
+		if strings.HasPrefix(string(option.Kind), "reject") {
+			question.Rejects = append(question.Rejects, option.OptionID)
+		}
+	}
+	if calls.Asked == nil {
+		calls.Asked = map[string]asked{}
+	}
+	calls.Asked[p.PermissionID] = question
+}
+
+// answered notes whether a call was rejected.
+func (f *Fold) answered(e event.Event, p event.PermissionOutcome) {
+	calls, turn := f.Works[e.Turn], f.turn(e.Turn)
+	if calls == nil || turn == nil {
+		return
+	}
+	question, open := calls.Asked[p.PermissionID]
+	delete(calls.Asked, p.PermissionID)
+	if c := calls.Calls[question.Call]; open && c != nil && p.OptionID != "" {
+		turn.alter(c, func() { c.Rejected = slices.Contains(question.Rejects, p.OptionID) })
+	}
 }
 
 // tool counts an announcement or an update of a tool call.
@@ -155,13 +216,7 @@ func (f *Fold) classify(e event.Event, turn *Turn, c *callMade, update event.Too
 	if len(changes) == 0 || c.Failed {
 		return // a call's proposed change stays, also after later updates
 	}
-	for _, before := range c.Changes {
-		turn.takeBack(before)
-	}
-	c.Changes = changes
-	for _, now := range changes {
-		turn.change(now.Path, now.Added, now.Removed)
-	}
+	turn.alter(c, func() { c.Changes = changes })
 }
 
 // finish counts how a call ended.
@@ -170,18 +225,15 @@ func (f *Fold) finish(e event.Event, turn *Turn, c *callMade, update event.ToolC
 	if update.Status == event.ToolCompleted && c.Command {
 		failed = exitOf(update.RawOutput) != 0
 	}
+	if update.Status == event.ToolCompleted || update.Status == event.ToolFailed {
+		turn.alter(c, func() { c.Done = update.Status == event.ToolCompleted })
+	}
 	if !failed || c.Failed {
 		return
 	}
 	c.Failed = true
 	if c.Command {
 		turn.CommandsFailed++
-	}
-	if update.Status == event.ToolFailed {
-		for _, change := range c.Changes {
-			turn.takeBack(change)
-		}
-		c.Changes = nil
 	}
 	f.mark(e, MarkError, c.Title)
 }
@@ -204,10 +256,10 @@ func changesIn(content json.RawMessage) []File {
 		}
 		f := File{Path: entry.Path}
 		var before, after string // null is a file that was not there
-		if json.Unmarshal(entry.Old, &before) == nil || len(entry.Old) == 0 {
-			if json.Unmarshal(entry.New, &after) == nil {
-				f.Added, f.Removed = countLines(before, after)
-			}
+		if (len(entry.Old) == 0 || json.Unmarshal(entry.Old, &before) == nil) && json.Unmarshal(entry.New, &after) == nil {
+			f.Added, f.Removed = countLines(before, after)
+		} else {
+			f.Uncounted = true // a text is in a blob
 		}
 		changes = append(changes, f)
 	}

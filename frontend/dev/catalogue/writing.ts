@@ -12,8 +12,8 @@ const png = Uint8Array.from(
 )
 const picture = () => new File([png], 'screen at the crash.png', { type: 'image/png' })
 const notes = () => new File(['what I saw\n'.repeat(400)], 'notes.txt', { type: 'text/plain' })
-const page = () => new File(['<!doctype html><p>Not found'], 'screenshot.png', { type: 'image/png' })
-const photo = () => new File(['\0\0\0\x18ftypheic\0\0'], 'IMG_2041.HEIC', { type: 'image/heic' })
+const page = () => new File(['<!doctype html><p>Not found'], 'notes.png', { type: 'image/png' })
+const photo = () => new File(['\0\0\0\x18ftypheic\0\0'], 'nothing.png', { type: 'image/heic' })
 const empty = () => new File([], 'nothing.log')
 const huge = () => new File([new Uint8Array(26 * 1024 * 1024)], 'core.dump')
 const files = (stored: number): OutboxFile[] =>

@@ -14,18 +14,19 @@ export function lastAtMost(values: readonly number[], wanted: number): number {
 
 /** The changed files, tokens, working time and calls of a whole session. */
 export function sumsOf(overview: Overview) {
-  const files = new Map<string, { added: number; removed: number; seq: Seq }>()
+  const files = new Map<string, { added: number; removed: number; uncounted: boolean; seq: Seq }>()
   let [tokens, ms, tools, more] = [0, 0, 0, 0]
   for (const turn of overview.turns) {
     tokens += turn.tokens ?? 0
     ms += turn.ms ?? 0
     tools += turn.tools
     more += turn.files_left_out ?? 0
-    for (const { path, added, removed } of turn.files) {
+    for (const { path, added, removed, uncounted } of turn.files) {
       const sum = files.get(path)
       files.set(path, {
         added: added + (sum?.added ?? 0),
         removed: removed + (sum?.removed ?? 0),
+        uncounted: uncounted || (sum?.uncounted ?? false),
         seq: turn.seq,
       })
     }

@@ -1315,6 +1315,7 @@ export interface ChangedLines {
   path: string
   added: number
   removed: number
+  uncounted?: boolean
 }
 
 export interface TurnLine {
