@@ -34,6 +34,9 @@ test('seven sessions that a restart interrupted are resumed by one tap, or some 
   await tap(selected.getByRole('button', { name: 'Resume' }))
   expect((await at.hub.event(all[6]!, 'interruption_settled')).data.outcome).toBe('resumed')
   await banner.getByText('6 sessions were interrupted.').waitFor()
+  const asks = (job: string) =>
+    page.locator('[data-entry]', { hasText: job }).getByText('Allow: Write GREETING.md?').waitFor()
+  await asks('Job 7') // its row moves up, and those that are tapped move with it
 
   const row = page.locator('[data-row]', { hasText: 'Job 6' })
   await tap(row.getByRole('button', { name: 'More: Job 6' }))
@@ -42,6 +45,7 @@ test('seven sessions that a restart interrupted are resumed by one tap, or some 
   expect((await at.hub.event(all[5]!, 'interruption_settled')).data.outcome).toBe('resumed')
 
   await banner.getByText('5 sessions were interrupted.').waitFor()
+  await asks('Job 6')
   await tap(banner.getByRole('button', { name: 'Resume all' }))
   for (const session of all.slice(0, 5))
     expect((await at.hub.event(session, 'interruption_settled')).data.outcome).toBe('resumed')

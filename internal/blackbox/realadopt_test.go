@@ -1,6 +1,9 @@
 package blackbox_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
@@ -73,5 +76,37 @@ func TestARealAgentsSessionIsContinued(t *testing.T) {
 			require.NotEqual(t, "abide/replay", n.Method, "%s", n.Text)
 		}
 		requireTrueScreens(t, r.hub, session.SessionID, c)
+
+		made := r.hub.fork(session.SessionID, c.seen()[len(c.seen())-1].Seq)
+		fork := r.screen("phone", made, 0)
+		fork.prompt(made.SessionID, "forked", "[[say:on another way]]")
+		require.Equal(t, event.StopEndTurn, fork.untilTurnEnds("forked").StopReason)
+		forked := payloads[event.AgentStarted](t, fork.seen())
+		require.Len(t, forked, 1)
+		if r.agent.name != "codex" { // it keeps the copy to itself until it ends
+			require.NotEmpty(t, forked[0].Resumed, "the agent has a copy of its own session")
+		}
+		require.Len(t, payloads[event.UserPrompt](t, fork.seen()), 1, "nothing of the past is repeated")
+		for _, n := range payloads[event.Note](t, fork.seen()) {
+			require.NotEqual(t, "abide/replay", n.Method, "%s", n.Text)
+		}
+		requireTrueScreens(t, r.hub, made.SessionID, fork)
 	})
+}
+
+// fork forks a session at an event.
+func (h *hub) fork(session string, at event.Seq) (made wire.SessionInfo) {
+	h.t.Helper()
+	body, err := json.Marshal(wire.NewFork{Seq: at})
+	require.NoError(h.t, err)
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, "http://"+h.addr+"/api/sessions/"+session+"/fork", bytes.NewReader(body))
+	require.NoError(h.t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token())
+	req.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(req)
+	require.NoError(h.t, err)
+	defer answer.Body.Close()
+	require.Equal(h.t, http.StatusCreated, answer.StatusCode)
+	require.NoError(h.t, json.NewDecoder(answer.Body).Decode(&made))
+	return made
 }
