@@ -44,7 +44,7 @@ func TestARememberedAnswerAnswersTheSameAgainUntilItIsRevoked(t *testing.T) {
 	require.Equal(t, state.RuleAgent, made[0].Scope)
 	require.Equal(t, "owner", made[0].CreatedBy)
 
-	find(p, func(m *wire.State) bool { return m.Turn.State == state.TurnIdle })
+	h.await(s, 0, event.TypeTurnEnd) // a frame that says so may have come before the answer
 	cursor := s.Log().Marks().Visible
 	ask("p2")
 	var outcome event.PermissionOutcome
