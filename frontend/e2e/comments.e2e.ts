@@ -69,6 +69,7 @@ describe('comments with their place', () => {
     const { page } = screen
     await page.locator('article .message').first().hover()
     await page.getByRole('button', { name: 'Comment', exact: true }).first().click()
+    await page.locator('dialog textarea:focus').waitFor()
     await page.keyboard.type('Say more.')
     await shot(screen, 'comment-wide')
     await page.getByRole('button', { name: 'Send to the agent' }).click()
