@@ -458,7 +458,7 @@ func (anyFolder) Allow(folder string) (string, error) { return folder, nil }
 // anyAgent is a server.AgentSetup without a configuration.
 type anyAgent struct {
 	logins chan context.Context // of the logins that were begun
-	typing *atomic.Int64        // lines that nobody reads
+	typing *atomic.Int64        // lines that are not read
 }
 
 func (anyAgent) List() (wire.AgentSetup, error) {

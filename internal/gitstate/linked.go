@@ -103,7 +103,7 @@ func (g *Git) RemoveWorktree(_ context.Context, r *Repository, l Linked) error {
 	return nil
 }
 
-// removeFolder removes the folder of a worktree. What says that the folder is this
+// removeFolder removes the folder of a worktree. The file that names it as this
 // worktree goes last. A folder that does not say so stays, unless it is empty. No link is
 // followed.
 func (g *Git) removeFolder(r *Repository, l Linked) error {

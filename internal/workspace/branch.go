@@ -29,7 +29,7 @@ type branches struct {
 	of map[string]*branch
 }
 
-// branch is what was found about one. Whoever holds turn looks.
+// branch is what was found about one. Only the holder of turn looks.
 type branch struct {
 	turn chan struct{}
 
