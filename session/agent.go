@@ -96,6 +96,12 @@ type AgentSpec struct {
 	PastAfter event.Seq
 }
 
+// SetUp runs the set-up command of a session's new working copy as its agent would run it,
+// and returns once the command and all that it started have ended. Its events go to the
+// sink: a tool call, the output, and the end of both. The error says
+// how the command failed. It is ended with ctx.
+type SetUp func(ctx context.Context, spec AgentSpec, command []string, sink AgentSink) error
+
 // StartAgent starts an agent and returns once it is ready for prompts or has
 // failed. It returns *LoginNeeded if a person must log in first. It stops trying
 // when ctx ends.

@@ -23,32 +23,6 @@ const (
 	lastWordBound = 5 * time.Second  // from the end of Stop to the AgentExit
 )
 
-// stopCause is why the hub stops an agent.
-type stopCause uint8
-
-const (
-	notStopped stopCause = iota
-	stopReset            // a person reset the turn
-	stopClose            // the hub is ending
-	stopDeaf             // it did not answer a cancel
-	stopSleep            // idle
-	stopBroken           // unusable
-)
-
-// ends returns the stop reason of a turn that is open when an agent is stopped for
-// this cause.
-func (c stopCause) ends() event.StopReason {
-	switch c {
-	case stopReset:
-		return event.StopInterrupted
-	case stopDeaf:
-		return event.StopCancelled
-	case stopClose:
-		return event.StopHubRestart
-	}
-	return event.StopAgentExit
-}
-
 // turnEnder ends the open turn. It is the interface for the parts below turns.
 type turnEnder interface {
 	end(before []state.Entry, reason event.StopReason, failure *event.Failure) error
@@ -99,6 +73,7 @@ type agentProcess struct {
 type nextStart struct {
 	wanted    bool   // a client waits for the agent without a turn
 	authBy    string // login method to use
+	settingUp bool   // the set-up command runs before it
 	anew      bool   // start a new agent session, without the agent's memory
 	crashes   []time.Time
 	restartAt time.Time // after a crash; zero while none is due
@@ -195,7 +170,15 @@ func (a *agentSlot) start() {
 	}
 	a.authBy, a.login = "", nil
 	bound := cmp.Or(a.hub.settings().Agent(a.agentName).StartLimit, a.hub.settings().Limits.AgentStart)
+	command := a.dueSetup()
 	a.helpers.run(func() {
+		if command != nil {
+			err := runSetup(a.hub.setUp, s, spec, command)
+			a.helpers.post(func() { a.setUp(s, err) })
+			if err != nil {
+				return
+			}
+		}
 		ctx, cancel := context.WithTimeoutCause(s.ctx, bound, tooLong(bound))
 		defer cancel()
 		proc, err := a.hub.start(ctx, spec, s)
@@ -207,6 +190,39 @@ func (a *agentSlot) start() {
 		}
 		a.helpers.post(func() { a.started(s, proc, err) })
 	})
+}
+
+// dueSetup returns the set-up command that runs before the agent starts; nil if none
+// does. The configuration of now decides, so that a corrected command is run.
+func (a *agentSlot) dueSetup() []string {
+	if !a.fold.Setup.Due || a.hub.setUp == nil {
+		return nil
+	}
+	command := a.hub.settings().SetupFor(a.project)
+	if command != nil {
+		a.message, a.settingUp = "running the set-up command: "+state.Cut(state.OneLine(strings.Join(command, " ")), 200), true
+	}
+	return command
+}
+
+// setUp handles the end of the set-up command.
+func (a *agentSlot) setUp(s *sink, err error) {
+	if err != nil {
+		a.started(s, nil, err)
+	} else if a.sink == s && a.status == AgentStarting {
+		a.message, a.settingUp, a.dirty = "", false, true
+	}
+}
+
+// setupFailed ends the open turn, so that a person decides: a resume runs the command
+// again, or leaves it out.
+func (a *agentSlot) setupFailed(err *setupError) {
+	a.logger.Warn("set-up command failed", "err", err.cause)
+	a.become(AgentFailed, err.Error()+". A prompt or a restart runs it again.")
+	if a.fold.Open {
+		a.turn.cut = event.CutPaused
+		a.ends.endOrLater(nil, event.StopInterrupted, &event.Failure{Code: "setup_failed", Message: err.Error()})
+	}
 }
 
 // tooLong is the error of a start that its limit ended.
@@ -249,6 +265,10 @@ func (a *agentSlot) startFailed(err error) {
 	cause, exited := a.cause, a.exited
 	a.gone()
 	if cause != notStopped { // stop has already ended the open turn
+		return
+	}
+	if failed := (*setupError)(nil); errors.As(err, &failed) {
+		a.setupFailed(failed)
 		return
 	}
 	a.logger.Warn("agent did not start", "agent", a.agentName, "err", err)
@@ -393,7 +413,7 @@ func (a *agentSlot) stopProcess(proc Agent) {
 func (a *agentSlot) gone() {
 	a.detach()
 	a.proc, a.version, a.lastWordBy, a.restSince, a.chosen = nil, "", time.Time{}, time.Time{}, nil
-	a.settings = agentSettings{}
+	a.settings, a.settingUp = agentSettings{}, false
 	a.become(AgentAbsent, "")
 	a.hub.pool.Release(a.slot)
 	a.dirty = true
@@ -422,19 +442,6 @@ func (a *agentSlot) crashed(words string, needed bool) {
 	pause := min(time.Second<<(len(a.crashes)-1), longestPause)
 	a.restartAt = now.Add(pause)
 	a.message = fmt.Sprintf("%s; it is started again in %v", words, pause)
-}
-
-func exitWords(exit event.AgentExit) string {
-	words := "the agent ended"
-	switch cause := exit.Cause(); {
-	case cause != exit.Reason:
-		return words + ": " + cause
-	case exit.Signal != "":
-		words += " by signal " + exit.Signal
-	case exit.Code != nil:
-		words += fmt.Sprintf(" with exit code %d", *exit.Code)
-	}
-	return words
 }
 
 // forgive forgets past crashes, because a person decided to continue.

@@ -22,6 +22,7 @@ func (e *engine) windDown() {
 		if e.agent.status != AgentFailed {
 			e.agent.become(AgentFailed, e.stuck(journal.ErrFenced).Error())
 		}
+		e.mail.ended = e.stuck(journal.ErrFenced)
 		e.list.changed, e.ended = true, true
 		return
 	}

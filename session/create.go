@@ -234,6 +234,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 			return nil, err
 		}
 		workspace, undo, within = made.Workspace, made.Undo, &made.Worktree
+		within.Setup = !r.recorded && current.SetupFor(within.Of) != nil
 	}
 	policy := r.Policy
 	if policy == nil && !r.recorded { // the hub decides nothing in a recording

@@ -21,6 +21,7 @@ const (
 // hub is the part of the manager that an engine uses.
 type hub struct {
 	start    StartAgent
+	setUp    SetUp
 	settings func() *settings.Hub
 	pool     *slots.Pool
 	rules    *rule.Book

@@ -68,8 +68,10 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 			create.Workspace = within.Of // the worktree may be gone
 		}
 		create.Worktree = r.Worktree.atEvent(read.commit, within, md.Name)
-	} else if create.Workspace == md.Workspace {
-		create.within = within
+	} else if create.Workspace == md.Workspace && within != nil {
+		shared := *within
+		shared.Setup = false // it is the original's
+		create.within = &shared
 	}
 	made, err := m.createOnce(ctx, create)
 	if err != nil {

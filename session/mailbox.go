@@ -11,6 +11,8 @@ import (
 type mailbox[O any] struct {
 	jobs chan func(*O)
 	done chan struct{} // closed when the owner accepts no more jobs
+	// ended is the error of later callers. The owner may change it before done is closed.
+	ended error
 
 	// answers are those of jobs to their callers. The owner's goroutine adds them,
 	// and sends them when its changes are published.
@@ -20,7 +22,7 @@ type mailbox[O any] struct {
 var errEnded = fmt.Errorf("%w: the session is being closed", state.ErrUnavailable)
 
 func newMailbox[O any]() *mailbox[O] {
-	return &mailbox[O]{jobs: make(chan func(*O)), done: make(chan struct{})}
+	return &mailbox[O]{jobs: make(chan func(*O)), done: make(chan struct{}), ended: errEnded}
 }
 
 // post runs fn in the owner's goroutine. It returns when the owner begins it, or
@@ -41,7 +43,7 @@ func (m *mailbox[O]) answer() {
 }
 
 // ask runs fn in the owner's goroutine and returns its result. An owner that has
-// ended is errEnded. If ctx ends first, fn may still run.
+// ended is the error ended. If ctx ends first, fn may still run.
 func ask[O, T any](ctx context.Context, m *mailbox[O], fn func(*O) (T, error)) (T, error) {
 	return askLater(ctx, m, func(o *O, reply func(T, error)) { reply(fn(o)) })
 }
@@ -61,7 +63,7 @@ func askLater[O, T any](ctx context.Context, m *mailbox[O], fn func(o *O, reply 
 	select {
 	case m.jobs <- func(o *O) { fn(o, reply) }:
 	case <-m.done:
-		return none, errEnded
+		return none, m.ended
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}

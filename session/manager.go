@@ -32,6 +32,8 @@ type Options struct {
 	// empty is the system's directory for temporary files.
 	SpoolDir   string
 	StartAgent StartAgent
+	// SetUp runs set-up commands of working copies. Nil runs none.
+	SetUp SetUp
 	// ListPast asks an agent for the sessions that it stores. Nil: none can be asked.
 	ListPast ListPast
 	// Agents are the configured agents; the first is the default.
@@ -148,7 +150,7 @@ func NewManager(o Options) (*Manager, error) {
 		search:   search.NewSessions(o.Store, o.SearchPatience),
 	}
 	m.hub = hub{
-		start: o.StartAgent, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace,
+		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace,
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,

@@ -35,7 +35,9 @@ type ResumeRequest struct {
 	Drift resume.DriftChoice
 	// Confirm lists the confirmed warnings: "stale", and the names in Mismatch.
 	Confirm []string
-	Actor   event.Actor
+	// WithoutSetup leaves out a set-up command that failed.
+	WithoutSetup bool
+	Actor        event.Actor
 	// MayManage means that the actor may let an agent do more.
 	MayManage bool
 
@@ -80,9 +82,18 @@ func (s *resumer) facts() resumeFacts {
 	}
 	facts.Facts = resume.Facts{
 		Open: *open, Age: time.Since(open.Since()), StaleAfter: settings.Stale(), Remembers: s.fold.AgentSessionID != "",
-		Segmented: settings.SegmentedFallback, Drift: s.agent.undecided(), AgentChanged: s.agentChanged(),
+		Setup: s.failedSetup(), Segmented: settings.SegmentedFallback, Drift: s.agent.undecided(), AgentChanged: s.agentChanged(),
 	}
 	return facts
+}
+
+// failedSetup returns the set-up that a resume runs again; nil if there is none.
+func (s *resumer) failedSetup() *resume.Setup {
+	command := s.hub.settings().SetupFor(s.project)
+	if !s.fold.Setup.Due || s.fold.Setup.Failed == "" || command == nil {
+		return nil
+	}
+	return &resume.Setup{Command: command, Failed: s.fold.Setup.Failed}
 }
 
 // agentChanged compares the configured command with the one that started the agent
@@ -157,6 +168,12 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 	promptID := state.ResumePrefix + r.InterruptionID
 	settled := event.InterruptionSettled{
 		InterruptionID: r.InterruptionID, Outcome: event.SettledResumed, Way: way, PromptID: promptID, By: r.Actor.Name, ByID: r.Actor.ID,
+	}
+	if r.WithoutSetup && s.fold.Setup.Due {
+		note := setupNote(state.SetupOutcome{}, r.Actor.Name+" continues without the set-up command.", r.Actor)
+		if _, err := s.write(s.entries(note)...); err != nil {
+			return Resumed{}, fmt.Errorf("resume: %w", s.stuck(err))
+		}
 	}
 	prompt := event.UserPrompt{PromptID: promptID, Text: event.Text(r.Prompt), Attachments: r.attachments, Actor: r.Actor.Name, ByID: r.Actor.ID}
 	if s.agent.status == AgentFailed {

@@ -64,15 +64,25 @@ func (s *sink) Starting(stderr string) {
 // Record implements AgentSink. It encodes in the agent's goroutine, and waits there
 // while the log is blocked. The session's goroutine never waits.
 func (s *sink) Record(ctx context.Context, payloads []event.Payload) error {
-	drafts := make([]event.Draft, len(payloads))
 	payloads = append([]event.Payload(nil), payloads...)
-	now, encoder := time.Now(), event.NewEncoder(payloads)
 	for i, p := range payloads {
 		// An agent says nothing in the hub's name, whatever its driver makes of it.
 		if n, ok := p.(event.Note); ok && slices.Contains(state.Statements(), n.Statement()) {
-			p = n.Heard(event.FromAgent)
-			payloads[i] = p
+			payloads[i] = n.Heard(event.FromAgent)
 		}
+	}
+	return s.write(ctx, payloads)
+}
+
+// state records a statement of the hub in the order of the agent's output.
+func (s *sink) state(ctx context.Context, n event.Note) error {
+	return s.write(ctx, []event.Payload{n})
+}
+
+func (s *sink) write(ctx context.Context, payloads []event.Payload) error {
+	drafts := make([]event.Draft, len(payloads))
+	now, encoder := time.Now(), event.NewEncoder(payloads)
+	for i, p := range payloads {
 		draft, err := encoder.Draft(p, 0, now)
 		if err != nil {
 			payloads[i] = unreadable(p, err)

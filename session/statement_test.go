@@ -24,6 +24,7 @@ func statements(t *testing.T) []event.Note {
 	require.NoError(t, err)
 	raw := map[string]json.RawMessage{
 		state.NoteRuleAdded: rule, state.NoteRuleRevoked: own, state.NoteRecording: json.RawMessage(`{"id":"x","open":true}`),
+		state.NoteSetup: json.RawMessage(`{"failed":"exit code 1"}`),
 	}
 	var notes []event.Note
 	for _, method := range state.Statements() {

@@ -405,7 +405,13 @@ func (t *turns) cancel(actor event.Actor) error {
 		if t.turn.halfway() {
 			return t.stuck(t.restorer.cancel())
 		}
-		return t.stuck(t.end(nil, event.StopCancelled, nil))
+		if err := t.end(nil, event.StopCancelled, nil); err != nil {
+			return t.stuck(err)
+		}
+		if t.agent.settingUp {
+			t.agent.stop(stopReset)
+		}
+		return nil
 	}
 	var list []state.Entry
 	var outcomes []event.PermissionOutcome

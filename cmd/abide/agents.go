@@ -72,6 +72,18 @@ func (a *agents) start(ctx context.Context, spec session.AgentSpec, sink session
 	return nil, fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, spec.Agent)
 }
 
+// setUp is a session.SetUp.
+func (a *agents) setUp(ctx context.Context, spec session.AgentSpec, command []string, sink session.AgentSink) error {
+	for _, agent := range *a.configured.Load() {
+		if agent.Name == spec.Agent {
+			c := agentsetup.Run(agent, versionText())
+			c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = spec.Workspace, a.hubID, a.runID, spec.SessionID, a.logger
+			return acp.SetUp(ctx, c, command, sink)
+		}
+	}
+	return fmt.Errorf("%w: agent %q is not configured any more", state.ErrNotFound, spec.Agent)
+}
+
 // listPast is a session.ListPast.
 func (a *agents) listPast(ctx context.Context, name, workspace, folder, cursor string) (page session.PastPage, err error) {
 	for _, agent := range *a.configured.Load() {

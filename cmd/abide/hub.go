@@ -108,7 +108,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git,
-		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, ListPast: h.agents.listPast, Logger: logger,
+		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Worktrees: settings.Worktrees, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
@@ -193,19 +193,22 @@ func (h *hub) sweep(ctx context.Context) error {
 // settings is the sessions' part of a configuration.
 func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
-	queues, copies, directories := map[string]settings.Queue{}, map[string][]string{}, map[string][]string{}
+	queues, directories := map[string]settings.Queue{}, map[string][]string{}
+	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: map[string][]string{}, Setups: map[string][]string{}}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
 		}
 		if p.Worktree != nil {
-			copies[dir] = p.Worktree.Copy
+			worktrees.Copies[dir] = p.Worktree.Copy
+			if len(p.Worktree.Setup) > 0 {
+				worktrees.Setups[dir] = p.Worktree.Setup
+			}
 		}
 		if p.Directories != nil {
 			directories[dir] = p.Directories
 		}
 	}
-	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: copies}
 	if c.Worktrees == config.BesideRepository {
 		worktrees.Folder = ""
 	}

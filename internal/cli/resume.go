@@ -25,7 +25,7 @@ type resumeAnswer struct {
 
 func (p *Program) resume() *cobra.Command {
 	var way string
-	var apply, keep bool
+	var apply, keep, withoutSetup bool
 	var confirm []string
 	cmd := p.onSession(&cobra.Command{
 		Use:   "resume ID",
@@ -45,7 +45,7 @@ func (p *Program) resume() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		request := wire.Resume{InterruptionID: open.InterruptionID, Way: way, Drift: driftChoice(apply, keep), Confirm: confirm}
+		request := wire.Resume{InterruptionID: open.InterruptionID, Way: way, Drift: driftChoice(apply, keep), Confirm: confirm, WithoutSetup: withoutSetup}
 		p.tellEstimate(open, way)
 		resumed, err := hub.Resume(ctx, s.SessionID, request)
 		if refused := (*client.RefusedError)(nil); errors.As(err, &refused) && len(refused.Needs) > 0 {
@@ -63,6 +63,7 @@ func (p *Program) resume() *cobra.Command {
 	cmd.Flags().StringArrayVar(&confirm, "confirm", nil, "confirm `WHAT` has changed; may be given again")
 	cmd.Flags().BoolVar(&apply, "apply-session-settings", false, "give the agent the session's recorded mode, model and options again")
 	cmd.Flags().BoolVar(&keep, "keep-current-config", false, "keep the settings with which the agent comes back")
+	cmd.Flags().BoolVar(&withoutSetup, "without-setup", false, "leave out the working copy's set-up command, which failed")
 	p.JSONFlag(cmd)
 	return cmd
 }
@@ -173,6 +174,10 @@ func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 	open, err := interruption(ctx, hub, s)
 	if err != nil {
 		return err
+	}
+	if s := open.Setup; s != nil {
+		return withCode(ExitRefused, "waiting for your choice: the set-up command failed (%s): %s; resume runs it again, with --without-setup the agent starts without it",
+			plain.Line(s.Failed), plain.Line(strings.Join(s.Command, " ")))
 	}
 	return withCode(ExitRefused, "waiting for your choice: the agent has other settings and is given nothing%s: resume with %s", driftWords(open.Drift), driftFlags)
 }

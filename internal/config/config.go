@@ -77,6 +77,9 @@ type Worktree struct {
 	// Copy names files and folders that git ignores and a working copy gets all the same.
 	// They are relative to the project's directory.
 	Copy []string
+	// Setup is a command and its arguments that runs in a new working copy before the agent
+	// starts; empty runs none.
+	Setup []string
 }
 
 // Channel is a way beside push to be told of sessions.

@@ -81,7 +81,8 @@ type fileProject struct {
 }
 
 type fileWorktree struct {
-	Copy []string `yaml:"copy"`
+	Copy  []string `yaml:"copy"`
+	Setup []string `yaml:"setup"`
 }
 
 type fileProjectQueue struct {

@@ -72,7 +72,10 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 				return wrong(fmt.Errorf("%q is no path below the directory", name), "worktree", "copy")
 			}
 		}
-		p.Worktree = &Worktree{Copy: w.Copy}
+		if len(w.Setup) > 0 && strings.TrimSpace(w.Setup[0]) == "" {
+			return wrong(errors.New("the command has no program"), "worktree", "setup")
+		}
+		p.Worktree = &Worktree{Copy: w.Copy, Setup: w.Setup}
 	}
 	for _, name := range f.Directories {
 		at, err := r.loader.absolute(name, r.base)

@@ -295,7 +295,11 @@ func (f *Feed) end(p event.TurnEnd) error {
 		return f.line(f.style.Dim("— the agent ended its turn without a word"))
 	}
 	if waits {
-		return f.problem(event.CutPaused.Words())
+		words := event.CutPaused.Words()
+		if p.Error != nil {
+			words += " " + p.Error.Message
+		}
+		return f.problem(words)
 	}
 	text := "the turn ended: " + strings.ReplaceAll(string(p.StopReason), "_", " ")
 	if p.Error != nil {

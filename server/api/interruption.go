@@ -44,7 +44,7 @@ func interruptionRoute(s *API, c *call, own *session.BackgroundSession) error {
 	}
 	out := offerOf(o)
 	if !c.grant.May(auth.Act, own.ID()) {
-		out.Prompt = "" // it lists the workspace's changed files
+		out.Prompt, out.Setup = "", nil // the workspace's changed files, and the owner's command
 	}
 	return c.reply(http.StatusOK, out)
 }
@@ -53,6 +53,9 @@ func offerOf(o resume.Offer) wire.Offer {
 	out := wire.Offer{
 		Interruption: o.Interruption, AgeS: int64(o.Age / time.Second), Stale: o.Stale,
 		Mismatch: append([]string{}, o.Mismatch...), Drift: append([]wire.Drift{}, o.Drift...), Prompt: o.Prompt, Ways: o.Ways,
+	}
+	if o.Setup != nil {
+		out.Setup = &wire.Setup{Command: o.Setup.Command, Failed: o.Setup.Failed}
 	}
 	if len(o.Lost) > 0 {
 		q := o.Lost[0]
@@ -71,7 +74,7 @@ func resumeRoute(s *API, c *call, own *session.BackgroundSession, in wire.Resume
 
 func ResumeOf(in wire.Resume, grant auth.Grant, sessionID string) session.ResumeRequest {
 	return session.ResumeRequest{
-		InterruptionID: in.InterruptionID, Way: in.Way, Prompt: in.Prompt, Drift: resume.DriftChoice(in.Drift), Confirm: in.Confirm,
+		InterruptionID: in.InterruptionID, Way: in.Way, Prompt: in.Prompt, Drift: resume.DriftChoice(in.Drift), Confirm: in.Confirm, WithoutSetup: in.WithoutSetup,
 		Actor: grant.By(), MayManage: grant.May(auth.Manage, sessionID),
 	}
 }

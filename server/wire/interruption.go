@@ -26,11 +26,20 @@ type Offer struct {
 	// ones. A resume says whether to apply the recorded settings or to keep the
 	// current ones.
 	Drift []Drift `json:"drift"`
+	// Setup is the working copy's set-up command that failed. A resume runs it again, unless
+	// it says without_setup.
+	Setup *Setup `json:"setup,omitempty"`
 	// LostQuestion is the question that waited for an answer.
 	LostQuestion *LostQuestion `json:"lost_question,omitempty"`
 	// Prompt is the prompt that the agent would get.
 	Prompt string `json:"prompt"`
 	Ways   []Way  `json:"ways"`
+}
+
+// Setup is a set-up command, and how it failed.
+type Setup struct {
+	Command []string `json:"command"`
+	Failed  string   `json:"failed"`
 }
 
 // LostQuestion is a permission request that can no longer be answered.
@@ -52,6 +61,8 @@ type Resume struct {
 	Drift string `json:"drift,omitempty"`
 	// Confirm lists the confirmed warnings: stale, and the names in mismatch.
 	Confirm []string `json:"confirm,omitempty"`
+	// WithoutSetup leaves out a set-up command that failed.
+	WithoutSetup bool `json:"without_setup,omitempty"`
 }
 
 // Resumed is the prompt that resumes the turn.

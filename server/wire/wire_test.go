@@ -33,7 +33,7 @@ func clientExamples() []wire.Message {
 		&wire.Prompt{RequestID: "r3", SessionID: session, PromptID: "p1", Text: "Say hi", Attachments: image, When: wire.WhenQueue, ScheduledAt: &at},
 		&wire.Cancel{RequestID: "r4", SessionID: session},
 		&wire.ForceReset{RequestID: "r5", SessionID: session},
-		&wire.ResumeTurn{RequestID: "r17", SessionID: session, Resume: wire.Resume{InterruptionID: "i1", Way: "server", Prompt: "Go on.", Drift: "apply", Confirm: []string{"stale"}}},
+		&wire.ResumeTurn{RequestID: "r17", SessionID: session, Resume: wire.Resume{InterruptionID: "i1", Way: "server", Prompt: "Go on.", Drift: "apply", Confirm: []string{"stale"}, WithoutSetup: true}},
 		&wire.DismissTurn{RequestID: "r18", SessionID: session, Dismiss: wire.Dismiss{InterruptionID: "i1"}},
 		&wire.RestartAgent{RequestID: "r13", SessionID: session},
 		&wire.Authenticate{RequestID: "r14", SessionID: session, MethodID: "browser"},

@@ -104,21 +104,21 @@ func (l *Login) run(ctx context.Context) {
 	out.exit()
 	wait.Wait()
 	l.pty.Close()
-	l.sweep()
+	sweepLeft(l.cfg, l.proc.pid())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
 	close(l.changed)
 }
 
-// sweep ends what the command left.
-func (l *Login) sweep() {
-	reapGroup(l.proc.pid())
-	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.Bounds.Killed)
+// sweepLeft ends what an ended command of cfg with this process id left.
+func sweepLeft(cfg Config, pid int) {
+	reapGroup(pid)
+	ctx, cancel := context.WithTimeout(context.Background(), cfg.Bounds.Killed)
 	defer cancel()
-	marker := l.cfg.marker()
+	marker := cfg.marker()
 	if _, err := sweep(ctx, func() []proc { return marked(func(m string) bool { return m == marker }) }); err != nil {
-		l.cfg.Logger.Error("processes outlive a login", "err", err)
+		cfg.Logger.Error("processes outlive a command", "err", err)
 	}
 }
 

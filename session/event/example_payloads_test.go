@@ -28,7 +28,7 @@ func examples() []event.Payload {
 	return []event.Payload{
 		event.SessionStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", Agent: "demo", Workspace: "/src",
 			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", CreatedByID: "4be9771c0a5d2e38", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", Settings: &event.AgentSettings{MCPServers: []string{"files"}, Rules: []string{"r1"}},
-			Policy: &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 60000, Configured: true}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src"}},
+			Policy: &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 60000, Configured: true}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", ByID: "4be9771c0a5d2e38", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0", Author: "laptop", AuthorID: "77aa51c0de90b3f2"},
 		event.TurnStart{PromptID: "p1"},
 		event.TurnInterrupted{InterruptionID: "i1", Turn: 2, PromptID: "p1", Reason: event.CutAgentExit, Phase: event.PhaseTools, Checkpoint: event.Checkpoint{FromSeq: 2, ToSeq: 9}, LastAt: ptr(exampleTime)},
@@ -66,7 +66,7 @@ func examples() []event.Payload {
 		event.SegmentStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", FirstSeq: 1000, Prev: "9f3a11c0",
 			Made: event.Made{Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedBy: "owner", CreatedByID: "4be9771c0a5d2e38",
 				RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", CreatedAt: ptr(exampleTime),
-				Policy: &event.Policy{Unattended: event.UnattendedWait}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src"}}},
+				Policy: &event.Policy{Unattended: event.UnattendedWait}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}}},
 		event.Corrupt{Reason: "checksum"},
 	}
 }

@@ -79,6 +79,8 @@ type Worktree struct {
 	Commit string `json:"commit"`
 	// Of is the folder that the workspace is a copy of.
 	Of string `json:"of"`
+	// Setup means that the project's set-up command runs before the agent starts first.
+	Setup bool `json:"setup,omitempty"`
 }
 
 // Adopted names the session of the agent that a session continues.

@@ -27,6 +27,8 @@ type Offer struct {
 	// Drift lists the settings of the restarted agent that differ from the recorded
 	// ones. It is empty until the agent has started.
 	Drift []Drift
+	// Setup is the set-up command that failed; nil if none did.
+	Setup *Setup
 	// Lost are the unanswered permission requests.
 	Lost []event.PermissionRequest
 	// Prompt is the prompt that the agent would get.
@@ -34,6 +36,13 @@ type Offer struct {
 	Ways   []state.Way
 	// Attachments belong to a prompt that the agent did not get.
 	Attachments []event.Attachment
+}
+
+// Setup is a set-up command of a working copy that failed.
+type Setup struct {
+	Command []string
+	// Failed says how.
+	Failed string
 }
 
 // Facts are what an offer is made of, beside the checkpoint and the workspace.
@@ -46,6 +55,7 @@ type Facts struct {
 	// Segmented prefers segments to a summary for an agent that remembers nothing.
 	Segmented bool
 	Drift     []Drift
+	Setup     *Setup
 	// AgentChanged means that the agent's configured command differs from the last
 	// one that ran, or that there is none.
 	AgentChanged bool
@@ -55,7 +65,7 @@ type Facts struct {
 func (f Facts) Offer(c Checkpoint, w Workspace) Offer {
 	o := Offer{
 		OpenInterruption: f.Open, Age: f.Age, Stale: f.Age > f.StaleAfter, Lost: c.Lost,
-		Drift: f.Drift, Prompt: Prompt(c, w), Ways: f.ways(w.Missing), Mismatch: Mismatch(c.Seen, w),
+		Drift: f.Drift, Setup: f.Setup, Prompt: Prompt(c, w), Ways: f.ways(w.Missing), Mismatch: Mismatch(c.Seen, w),
 	}
 	if !c.Given {
 		o.Attachments = c.Attachments

@@ -213,6 +213,9 @@ type Worktrees struct {
 	// Copies name files of a directory that git ignores and that a copy gets, relative to
 	// the directory. The nearest directory applies.
 	Copies map[string][]string
+	// Setups are commands, with their arguments, that run in a copy of a directory before an
+	// agent starts there first. The nearest directory applies.
+	Setups map[string][]string
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links
@@ -236,6 +239,12 @@ func (s *Hub) DirectoriesFor(workspace string) []string {
 func (s *Hub) CopiesFor(workspace string) (dir string, names []string) {
 	names, dir = nearest(s.Worktrees.Copies, workspace)
 	return dir, names
+}
+
+// SetupFor returns the command that sets up a copy of the workspace; nil if there is none.
+func (s *Hub) SetupFor(workspace string) []string {
+	command, _ := nearest(s.Worktrees.Setups, workspace)
+	return command
 }
 
 // nearest returns the value of a directory or the nearest one above it that has one, and
@@ -270,10 +279,10 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 	return "cd " + workspace + " && " + strings.ReplaceAll(a.Continue, "{id}", agentSessionID)
 }
 
-// ResolveProjects resolves the links in the paths of WorkspaceQueues, Directories and
-// Copies, as in those of sessions. A missing directory keeps its path.
+// ResolveProjects resolves the links in the paths of WorkspaceQueues, Directories, Copies
+// and Setups, as in those of sessions. A missing directory keeps its path.
 func (s *Hub) ResolveProjects() {
-	s.Directories = resolved(s.Directories)
+	s.Directories, s.Worktrees.Setups = resolved(s.Directories), resolved(s.Worktrees.Setups)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 

@@ -63,6 +63,8 @@ type Fold struct {
 	Before *AgentSettings `json:"before,omitempty"`
 	// MCPTools are the tools of MCP servers that were used.
 	MCPTools []string `json:"mcp_tools,omitempty"`
+	// Setup is about the set-up of the session's working copy.
+	Setup Setup `json:"setup,omitzero"`
 	// HalfTold means that the agent's session got only a part of the segments, so
 	// it cannot be used.
 	HalfTold bool     `json:"half_told,omitempty"`
@@ -131,6 +133,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	switch p := p.(type) {
 	case event.SessionStart:
 		f.Policy, f.Before = p.Policy, wantedOf(p.Settings)
+		f.Setup.Due = p.Worktree != nil && p.Worktree.Setup
 	case event.SegmentStart: // the first one that is kept, perhaps
 		f.Policy = cmp.Or(p.Policy, f.Policy)
 	case event.UserPrompt:
@@ -189,7 +192,7 @@ type ForkNote struct {
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
-	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, transcript.NoteForked, transcript.NoteSegment}
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, transcript.NoteForked, transcript.NoteSegment}
 }
 
 // applyStatement applies a statement of the hub. The same note from an agent, a
@@ -211,7 +214,7 @@ func (f *Fold) applyStatement(n event.Note) bool {
 		}
 		return true
 	}
-	return f.Recorder.apply(n)
+	return f.Setup.apply(n) || f.Recorder.apply(n)
 }
 
 // applyAgent applies events about the agent.

@@ -41,6 +41,7 @@ export interface Worktree {
   base?: string
   commit: string
   of: string
+  setup?: boolean
 }
 
 export interface SessionStartData {
@@ -517,6 +518,7 @@ export interface ResumeTurnMessage {
   prompt?: string
   drift?: string
   confirm?: string[]
+  without_setup?: boolean
 }
 
 export interface DismissTurnMessage {
@@ -1130,6 +1132,11 @@ export interface Drift {
   allows_more: boolean
 }
 
+export interface Setup {
+  command: string[]
+  failed: string
+}
+
 export interface LostQuestion {
   permission_id: string
   title: string
@@ -1156,6 +1163,7 @@ export interface Offer {
   stale: boolean
   mismatch: string[]
   drift: Drift[]
+  setup?: Setup
   lost_question?: LostQuestion
   prompt: string
   ways: Way[]
@@ -1167,6 +1175,7 @@ export interface Resume {
   prompt?: string
   drift?: string
   confirm?: string[]
+  without_setup?: boolean
 }
 
 export interface Resumed {
