@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -31,7 +33,32 @@ type contents struct {
 
 // jsonFile is queue.json. Open and Repair move a damaged one into the quarantine.
 func jsonFile(files jsonfile.Files) jsonfile.File[contents] {
-	return jsonfile.File[contents]{Files: files, Name: fileName, Check: contents.validate}
+	return jsonfile.File[contents]{Files: files, Name: fileName, Check: contents.validate, Encode: contents.encode}
+}
+
+// encode writes the contents entry by entry. Each is on a line of its own.
+func (c contents) encode(w io.Writer) error {
+	_, head := fmt.Fprintf(w, `{"format":%d,"log_seq":%d,"items":[`, c.Format, c.LogSeq)
+	items := encodeList(w, c.Items)
+	_, middle := io.WriteString(w, `],"ledger":[`)
+	entries := encodeList(w, c.Ledger)
+	_, foot := io.WriteString(w, "]}\n")
+	return errors.Join(head, items, middle, entries, foot)
+}
+
+func encodeList[T any](w io.Writer, list []T) error {
+	to := json.NewEncoder(w)
+	for n, entry := range list {
+		if n > 0 {
+			if _, err := io.WriteString(w, ","); err != nil {
+				return err
+			}
+		}
+		if err := to.Encode(entry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c contents) validate() error {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -448,4 +450,39 @@ func edit(q written, promptID, text, title string) error {
 
 func move(q written, promptID string, position int) error {
 	return q.Revise(promptID, queue.Revision{Position: &position})
+}
+
+// pieces are files that note the largest piece in which one is written.
+type pieces struct {
+	queue.Files
+	largest int
+}
+
+func (p *pieces) Replace(name string, fill func(io.Writer) error) error {
+	return p.Files.Replace(name, func(w io.Writer) error { return fill(piece{p, w}) })
+}
+
+type piece struct {
+	of *pieces
+	to io.Writer
+}
+
+func (p piece) Write(data []byte) (int, error) {
+	p.of.largest = max(p.of.largest, len(data))
+	return p.to.Write(data)
+}
+
+func TestOneWaitingPromptAtATimeIsEncoded(t *testing.T) {
+	dir := t.TempDir()
+	files := &pieces{Files: in(dir)}
+	q, err := openWith(files, queue.Options{})
+	require.NoError(t, err)
+	const size = 1 << 20
+	for n := range 4 {
+		_, err := q.Add(queue.Item{PromptID: fmt.Sprint("p", n), Text: strings.Repeat("x", size), QueuedAt: noon})
+		require.NoError(t, err)
+	}
+	require.NoError(t, q.Remove("p0", noon))
+	require.Less(t, files.largest, size+1<<10)
+	require.Equal(t, q.Items(), open(t, dir).Items())
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,9 +61,9 @@ func TestACommentKeepsItsPlaceAndOneOfAnEarlierBuildIsReadOn(t *testing.T) {
 	version, list, err := comment.Parse([]byte(`{"format":1,"version":4}` + "\n" + `{"comment_id":"o","from_seq":1,"to_seq":1,"text":"old","by":"ann","at":"2026-02-21T14:03:07Z","resolved":false}` + "\n"))
 	require.NoError(t, err)
 	require.Equal(t, int64(4), version)
-	data, err := comment.Encode(version, append(list, made))
-	require.NoError(t, err)
-	_, again, err := comment.Parse(data)
+	var data bytes.Buffer
+	require.NoError(t, comment.Encode(&data, version, append(list, made)))
+	_, again, err := comment.Parse(data.Bytes())
 	require.NoError(t, err)
 	require.Equal(t, []state.Comment{list[0], made}, again)
 }

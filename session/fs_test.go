@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -134,8 +135,8 @@ type wrappedFiles struct {
 	store *wrappedStore
 }
 
-func (f wrappedFiles) Replace(name string, data []byte) error {
-	replace := func() error { return f.Files.Replace(name, data) }
+func (f wrappedFiles) Replace(name string, fill func(io.Writer) error) error {
+	replace := func() error { return f.Files.Replace(name, fill) }
 	if name != queue.FileName {
 		return replace()
 	}

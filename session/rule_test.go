@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,7 +127,7 @@ func TestTheLimitsOfRules(t *testing.T) {
 
 func TestADamagedRuleBookIsNotForgottenSilently(t *testing.T) {
 	h := newHub(t)
-	require.NoError(t, h.journal.Files().Replace("rules.json", []byte("{")))
+	require.NoError(t, h.journal.Files().Replace("rules.json", func(w io.Writer) error { _, err := io.WriteString(w, "{"); return err }))
 	h.close()
 	_, err := openManager(t, h)
 	require.ErrorContains(t, err, "rules.json")

@@ -110,7 +110,8 @@ func limitRows(t *testing.T) (rows [][]string) {
 	return rows
 }
 
-// mostMemory bounds the hub's memory while guests fill what they can, in MiB.
+// mostMemory bounds the hub's memory while guests fill what they can, in MiB. A row
+// begins with what the rows before it left, garbage too: the hub has that as well.
 const mostMemory = 128
 
 // The hub of this test has no race detector where its memory is bounded.

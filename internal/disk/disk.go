@@ -3,6 +3,8 @@
 package disk
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -165,8 +167,14 @@ func (osFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(f)
-	return data, errors.Join(err, f.Close())
+	size, err := Size(osFile{f})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	// A buffer that begins small costs five times the file while it grows.
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err = data.ReadFrom(f)
+	return data.Bytes(), errors.Join(err, f.Close())
 }
 
 func (osFS) SyncDir(name string) error {
@@ -261,12 +269,17 @@ var ErrNotDurable = errors.New("the directory cannot be synced")
 // bytes or the new ones: a temporary file, synced, renamed, the directory
 // synced. Only one writer of path may run at a time.
 func Replace(fsys FS, path string, data []byte) error {
-	return ReplaceWith(fsys, path, func(string) ([]byte, error) { return data, nil })
+	return ReplaceWith(fsys, path, func(_ string, w io.Writer) error { return write(w, data) })
 }
 
-// ReplaceWith is Replace with the bytes that fill makes, which is told the name
+func write(w io.Writer, data []byte) error {
+	_, err := w.Write(data)
+	return err
+}
+
+// ReplaceWith is Replace with the bytes that fill writes, which is told the name
 // of the temporary file.
-func ReplaceWith(fsys FS, path string, fill func(tmp string) ([]byte, error)) error {
+func ReplaceWith(fsys FS, path string, fill func(tmp string, w io.Writer) error) error {
 	tmp := path + TempSuffix
 	f, err := fsys.Create(tmp)
 	if errors.Is(err, fs.ErrExist) {
@@ -285,19 +298,24 @@ func ReplaceWith(fsys FS, path string, fill func(tmp string) ([]byte, error)) er
 // ReplaceAmong is Replace for a file that several programs may replace at once: each has
 // a temporary file of its own, and one that a crash left stays. One of them is the last.
 func ReplaceAmong(fsys FS, path string, data []byte) error {
+	return replaceAmong(fsys, path, func(w io.Writer) error { return write(w, data) })
+}
+
+func replaceAmong(fsys FS, path string, fill func(io.Writer) error) error {
 	tmp := path + "." + rand.Text() + TempSuffix
 	f, err := fsys.Create(tmp)
 	if err != nil {
 		return err
 	}
-	return put(fsys, f, tmp, path, func(string) ([]byte, error) { return data, nil })
+	return put(fsys, f, tmp, path, func(_ string, w io.Writer) error { return fill(w) })
 }
 
 // put fills the open file tmp and puts it in the place of path.
-func put(fsys FS, f File, tmp, path string, fill func(tmp string) ([]byte, error)) error {
-	data, err := fill(tmp)
+func put(fsys FS, f File, tmp, path string, fill func(tmp string, w io.Writer) error) error {
+	buffered := bufio.NewWriter(&fileEnd{f, 0})
+	err := fill(tmp, buffered)
 	if err == nil {
-		err = WriteAll(f, data, 0)
+		err = buffered.Flush()
 	}
 	if err == nil {
 		err = f.Datasync()
@@ -312,6 +330,20 @@ func put(fsys FS, f File, tmp, path string, fill func(tmp string) ([]byte, error
 		return fmt.Errorf("%w: %w", ErrNotDurable, err)
 	}
 	return nil
+}
+
+// fileEnd writes to a File, one piece after the other.
+type fileEnd struct {
+	file File
+	size int64
+}
+
+func (e *fileEnd) Write(p []byte) (int, error) {
+	if err := WriteAll(e.file, p, e.size); err != nil {
+		return 0, err
+	}
+	e.size += int64(len(p))
+	return len(p), nil
 }
 
 // WriteAll writes all of data, or says why not: a write that stops early without

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 )
@@ -29,12 +30,13 @@ func (f Folder) path(name string) string { return filepath.Join(f.Dir, name) }
 // or device is in its place, which is not waited for.
 func (f Folder) Read(name string) ([]byte, error) { return f.fs().ReadFile(f.path(name)) }
 
-// Replace stores a whole file: see the function Replace.
-func (f Folder) Replace(name string, data []byte) error {
+// Replace stores what fill writes as a whole file: see the function Replace. It
+// buffers a few KiB of it.
+func (f Folder) Replace(name string, fill func(io.Writer) error) error {
 	if f.Shared {
-		return ReplaceAmong(f.fs(), f.path(name), data)
+		return replaceAmong(f.fs(), f.path(name), fill)
 	}
-	return Replace(f.fs(), f.path(name), data)
+	return ReplaceWith(f.fs(), f.path(name), func(_ string, w io.Writer) error { return fill(w) })
 }
 
 // Append adds bytes to the end of a file and makes them durable. After an error or a

@@ -3,10 +3,10 @@
 package jsonfile
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 
@@ -45,6 +45,9 @@ type File[T any] struct {
 	Logger *slog.Logger
 	// Indent writes the content for people.
 	Indent bool
+	// Encode writes a large content piece by piece: encoding/json has all of it in
+	// memory. nil is encoding/json.
+	Encode func(T, io.Writer) error
 }
 
 // Files are small files by name, such as a disk.Folder has. Replace leaves the old or the
@@ -52,7 +55,7 @@ type File[T any] struct {
 // has no bytes to keep.
 type Files interface {
 	Read(name string) ([]byte, error)
-	Replace(name string, data []byte) error
+	Replace(name string, fill func(io.Writer) error) error
 	SetAside(name, aside string) (kept bool, err error)
 }
 
@@ -141,18 +144,22 @@ func (f File[T]) damaged(err error) error { return &DamagedError{f.Name, f.Remed
 // content. disk.ErrNotDurable means that it was replaced, but a power cut may take
 // that back.
 func (f File[T]) Write(content T) error {
-	var data bytes.Buffer
-	to := json.NewEncoder(&data)
-	if f.Indent {
-		to.SetIndent("", "  ")
+	encode := f.Encode
+	if encode == nil {
+		encode = f.encode
 	}
-	if err := to.Encode(content); err != nil {
-		return fmt.Errorf("encode %s: %w", f.Name, err)
-	}
-	if err := f.Files.Replace(f.Name, data.Bytes()); err != nil {
+	if err := f.Files.Replace(f.Name, func(w io.Writer) error { return encode(content, w) }); err != nil {
 		return fmt.Errorf("write %s: %w", f.Name, err)
 	}
 	return nil
+}
+
+func (f File[T]) encode(content T, w io.Writer) error {
+	to := json.NewEncoder(w)
+	if f.Indent {
+		to.SetIndent("", "  ")
+	}
+	return to.Encode(content)
 }
 
 // Format accepts content of format 1 to newest: a higher one is ErrNewer.

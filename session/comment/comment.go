@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -105,15 +106,14 @@ func Parse(data []byte) (version int64, list []state.Comment, err error) {
 	return first.Version, list, lines.Err()
 }
 
-// Encode returns the file of comments that Parse reads.
-func Encode(version int64, list []state.Comment) ([]byte, error) {
-	var data bytes.Buffer
-	lines := json.NewEncoder(&data)
+// Encode writes the file of comments that Parse reads.
+func Encode(w io.Writer, version int64, list []state.Comment) error {
+	lines := json.NewEncoder(w)
 	err := lines.Encode(head{Format: 1, Version: version})
 	for _, c := range list {
 		err = errors.Join(err, lines.Encode(c))
 	}
-	return data.Bytes(), err
+	return err
 }
 
 func (b *Book) counted(version int64, list []state.Comment) {
@@ -138,10 +138,7 @@ func (b *Book) change(f func([]state.Comment) ([]state.Comment, error)) error {
 		return err
 	}
 	version := b.count.Version + 1
-	data, err := Encode(version, list)
-	if err == nil {
-		err = b.files.Replace(FileName, data)
-	}
+	err = b.files.Replace(FileName, func(w io.Writer) error { return Encode(w, version, list) })
 	if err != nil {
 		return fmt.Errorf("%w: the comments could not be saved: %w", state.ErrUnavailable, err)
 	}

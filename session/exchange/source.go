@@ -203,8 +203,9 @@ func (s *Source) takeComments(data []byte) error {
 	if len(list) > comment.Max {
 		return fmt.Errorf("%d comments are more than %d", len(list), comment.Max)
 	}
-	if data, err = comment.Encode(1, list); err == nil && len(list) > 0 {
-		s.Imported.Files = map[string][]byte{comment.FileName: data}
+	var taken bytes.Buffer
+	if err = comment.Encode(&taken, 1, list); err == nil && len(list) > 0 {
+		s.Imported.Files = map[string][]byte{comment.FileName: taken.Bytes()}
 	}
 	return err
 }

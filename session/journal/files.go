@@ -1,5 +1,7 @@
 package journal
 
+import "io"
+
 // Derived are files computed from logs, by name. Each may be missing, old or damaged
 // at any time: its reader checks it and computes it again.
 type Derived interface {
@@ -18,11 +20,11 @@ type Files interface {
 	// Read returns a file. fs.ErrNotExist if there is none; disk.ErrNoFile if a pipe,
 	// directory or device is in its place, which is not waited for.
 	Read(name string) ([]byte, error)
-	// Replace stores a whole file. When it returns nil the new bytes are durable; after
+	// Replace stores what fill writes as a whole file. When it returns nil the new bytes are durable; after
 	// a crash the file has the old bytes or the new ones. After an error that is
 	// disk.ErrNotDurable a reader finds the new bytes, which a power cut may take back;
 	// after any other error it finds the old ones.
-	Replace(name string, data []byte) error
+	Replace(name string, fill func(io.Writer) error) error
 	// Append adds bytes to the end of a file and makes them durable. After an error or a
 	// crash a part of them may be there.
 	Append(name string, data []byte) error

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/abidehub/abide/internal/disk"
+import (
+	"io"
+
+	"github.com/abidehub/abide/internal/disk"
+)
 
 // files implements journal.Files for the files of one directory.
 type files struct {
@@ -9,11 +13,11 @@ type files struct {
 }
 
 // Replace implements journal.Files.
-func (f files) Replace(name string, data []byte) error {
+func (f files) Replace(name string, fill func(io.Writer) error) error {
 	if err := f.refuse(); err != nil {
 		return err
 	}
-	return f.Folder.Replace(name, data)
+	return f.Folder.Replace(name, fill)
 }
 
 // Append implements journal.Files.

@@ -106,9 +106,8 @@ func (l *Log) take(ctx context.Context, epoch string, in journal.Imported) error
 			return fmt.Errorf("%w: the bytes of blob %s have the hash %s", journal.ErrInvalid, sha, blob.SHA256)
 		}
 	}
-	beside := disk.Folder{FS: l.fs, Dir: l.dir}
 	for name, data := range in.Files {
-		if err := beside.Replace(name, data); err != nil {
+		if err := disk.Replace(l.fs, filepath.Join(l.dir, name), data); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/abidehub/abide/internal/disk"
@@ -41,14 +42,15 @@ func readMetadata(fsys FS, dir string) (journal.Metadata, error) {
 // writeMetadata replaces a session's metadata.json.
 func writeMetadata(fsys FS, dir string, m journal.Metadata) error {
 	m.Format = metadataFormat
-	err := disk.ReplaceWith(fsys, filepath.Join(dir, metadataName), func(tmp string) ([]byte, error) {
+	err := disk.ReplaceWith(fsys, filepath.Join(dir, metadataName), func(tmp string, w io.Writer) error {
 		m.Born = bornOf(fsys, tmp)
 		data, err := json.Marshal(m)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		data, _ = logfile.AppendCRC(data[:len(data)-1], 0)
-		return data, nil
+		_, err = w.Write(data)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("write %s: %w", metadataName, err)

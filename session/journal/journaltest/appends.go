@@ -98,7 +98,7 @@ func fences(t T, s Subject) {
 	require.ErrorIs(t, old.Label(func(m *journal.Metadata) { m.Pinned = false }), journal.ErrFenced)
 	require.ErrorIs(t, old.FlushMetadata(ctx), journal.ErrFenced)
 	require.ErrorIs(t, old.Reopen(ctx), journal.ErrFenced)
-	require.ErrorIs(t, old.Files().Replace("queue.json", []byte("{}")), journal.ErrFenced)
+	require.ErrorIs(t, old.Files().Replace("queue.json", words("{}")), journal.ErrFenced)
 	old.UpdateMetadata(func(m *journal.Metadata) { m.Status = "fenced" })
 	require.Equal(t, journal.HealthLost, old.Health().State)
 	require.Equal(t, journal.HealthOK, owner.Health().State)

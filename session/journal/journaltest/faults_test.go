@@ -302,9 +302,11 @@ type unsavedFiles struct {
 	files map[string][]byte
 }
 
-func (f unsavedFiles) Replace(name string, data []byte) error {
-	f.files[name] = data
-	return nil
+func (f unsavedFiles) Replace(name string, fill func(io.Writer) error) error {
+	var data bytes.Buffer
+	err := fill(&data)
+	f.files[name] = data.Bytes()
+	return err
 }
 
 func (f unsavedFiles) Read(name string) ([]byte, error) {

@@ -234,16 +234,23 @@ func derives(t T, s Subject) {
 	require.NoError(t, h.Close())
 }
 
+func words(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
+
 func keepsFiles(t T, s Subject) {
 	h, l := fresh(t, s)
 	for _, f := range []journal.Files{l.Files(), h.Files()} {
 		_, err := f.Read("notes.json")
 		require.ErrorIs(t, err, fs.ErrNotExist)
-		require.NoError(t, f.Replace("notes.json", []byte("long before")))
-		require.NoError(t, f.Replace("notes.json", []byte("after")))
+		require.NoError(t, f.Replace("notes.json", words("long before")))
+		require.NoError(t, f.Replace("notes.json", words("after")))
 		require.NoError(t, f.Append("notes.jsonl", []byte("1\n")))
 		require.NoError(t, f.Append("notes.jsonl", []byte("2\n")))
-		require.NoError(t, f.Replace("bad.json", []byte("?")))
+		require.NoError(t, f.Replace("bad.json", words("?")))
 		kept, err := f.SetAside("bad.json", "quarantine/bad-1.json")
 		require.NoError(t, err)
 		require.True(t, kept)
@@ -305,7 +312,7 @@ func lines(t T, s Subject) {
 	for range 50 {
 		put(t, l, message("a needle in the log"))
 	}
-	require.NoError(t, l.Files().Replace("notes.json", []byte("beside")))
+	require.NoError(t, l.Files().Replace("notes.json", words("beside")))
 	require.NoError(t, h.Close())
 	h = s.Open(t)
 	require.NoError(t, h.Present(l.ID()))
@@ -314,7 +321,7 @@ func lines(t T, s Subject) {
 	data, err := beside.Read("notes.json")
 	require.NoError(t, err)
 	require.Equal(t, "beside", string(data))
-	require.Error(t, beside.Replace("notes.json", []byte("x")), "without a lease")
+	require.Error(t, beside.Replace("notes.json", words("x")), "without a lease")
 	parts, err := h.Lines(l.ID())
 	require.NoError(t, err)
 	last, needles := event.Seq(0), 0

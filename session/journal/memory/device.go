@@ -9,6 +9,7 @@ package memory
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -132,12 +133,18 @@ func (b box) Read(name string) ([]byte, error) {
 }
 
 // Replace implements journal.Files.
-func (b box) Replace(name string, data []byte) error {
-	return b.change(func() { b.files[name] = bytes.Clone(data) })
+func (b box) Replace(name string, fill func(io.Writer) error) error {
+	var data bytes.Buffer
+	if err := fill(&data); err != nil {
+		return err
+	}
+	return b.change(func() { b.files[name] = data.Bytes() })
 }
 
 // Write implements journal.Derived.
-func (b box) Write(name string, data []byte) error { return b.Replace(name, data) }
+func (b box) Write(name string, data []byte) error {
+	return b.change(func() { b.files[name] = bytes.Clone(data) })
+}
 
 // Append implements journal.Files.
 func (b box) Append(name string, data []byte) error {
