@@ -12,19 +12,23 @@ const (
 	LineRunes  = 120
 )
 
+// titleBytes is how far FirstSentence reads a line. A prompt may be one line of a MiB.
+const titleBytes = 4 << 10
+
 // FirstSentence makes a title from a prompt without a language model: the first
 // sentence on its first line, cut at a word. It is empty for a prompt without
 // letters.
 func FirstSentence(text string) string {
 	line := ""
 	for candidate := range strings.Lines(text) {
-		candidate = OneLine(strings.TrimLeft(candidate, "#>*-+ \t"))
+		candidate = strings.TrimLeft(candidate, "#>*-+ \t")
+		candidate = OneLine(candidate[:min(len(candidate), titleBytes)])
 		if strings.IndexFunc(candidate, isWord) >= 0 {
 			line = candidate
 			break
 		}
 	}
-	return Cut(sentence(line), titleRunes)
+	return strings.Clone(Cut(sentence(line), titleRunes)) // without the text
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -105,9 +109,20 @@ func Cut(text string, limit int) string {
 	if len(text) <= limit || utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	short := string([]rune(text)[:limit-1])
+	short := text[:runes(text, limit-1)]
 	if i := strings.LastIndexByte(short, ' '); i > len(short)*2/3 {
 		short = short[:i]
 	}
 	return strings.TrimRight(short, " ,;:-") + "…"
+}
+
+// runes is the number of bytes of the first n runes of a text.
+func runes(text string, n int) int {
+	for i := range text {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(text)
 }
