@@ -5,6 +5,7 @@ import { Database } from '../src/net/db'
 import { deviceStorage } from '../src/net/storage'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId } from './support/script'
 import { until } from './support/until'
+import { count, inStore } from './support/instore'
 
 const chunks = Array.from({ length: 7_000 }, (_, at) => String(at))
 const { events } = new Script().say('m', ...chunks)
@@ -53,7 +54,7 @@ test('pieces stored one after the other load as one run, and events of another e
 
 test('a run with a missing piece in the middle is not loaded past the gap', async () => {
   await visited()
-  await db.use((h) => h.delete('pages', [sessionId, 6, 4]))
+  await db.use(inStore('pages', (s) => s.delete([sessionId, 6, 4])))
   expect(await later()).toBeNull()
 })
 
@@ -62,7 +63,7 @@ test('after a reset the next page loads the events of the reset only', async () 
   cache.offer(loadedFrame(range(1, 3), { verdict: 'reset', reason: 'epoch', epoch: next }))
   await cache.flush()
   expect(await later()).toEqual([1, 2, 3])
-  expect(await db.use((h) => h.count('pages'))).toBe(1)
+  expect(await db.use(count('pages'))).toBe(1)
 })
 
 test('a session whose events could not be written has no hint any more', async () => {
@@ -87,7 +88,7 @@ test('the newest thousands of events of a long session are kept', async () => {
   expect(kept.length).toBeGreaterThanOrEqual(3_000)
   expect(kept.length).toBeLessThan(6_001)
   expect(kept).toEqual(kept.map((_, at) => kept[0]! + at))
-  expect(await db.use((h) => h.count('pages'))).toBeLessThan(13)
+  expect(await db.use(count('pages'))).toBeLessThan(13)
 })
 
 test('the device keeps the twenty sessions written last', async () => {
@@ -98,5 +99,5 @@ test('the device keeps the twenty sessions written last', async () => {
     await cache.flush()
   }
   expect(ids.filter((id) => cache.hint(id) === null)).toEqual(ids.slice(0, 3))
-  await until(async () => expect(await db.use((h) => h.count('runs'))).toBe(20))
+  await until(async () => expect(await db.use(count('runs'))).toBe(20))
 })

@@ -8,6 +8,7 @@ import { OutboxDB } from '../src/net/outboxdb'
 import { Requests } from '../src/net/requests'
 import { deviceStorage } from '../src/net/storage'
 import { until } from './support/until'
+import { count as countOf, inStore } from './support/instore'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -57,7 +58,7 @@ test('a prompt is sent and kept while a frozen tab keeps the database from openi
   vi.useRealTimers()
   tab.close()
   await until(() => expect(device.length).toBe(0))
-  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
+  expect(await db.use(inStore('outbox', (s) => s.getAllKeys()))).toEqual(['p'])
 })
 
 test('items removed while the database opens late are removed once it is open, and kept items are there', async () => {
@@ -81,7 +82,7 @@ test('items removed while the database opens late are removed once it is open, a
   vi.useRealTimers()
   tab.close()
   await until(() => expect(device.length).toBe(0))
-  expect(await db.use((h) => h.getAll('outbox'))).toMatchObject([
+  expect(await db.use(inStore('outbox', (s) => s.getAll()))).toMatchObject([
     { item: { id: 'again', text: 'once more' } },
   ])
   expect((await kept.all()).map(({ id }) => id)).toEqual(['again'])
@@ -97,7 +98,7 @@ test('an item whose removal from the database failed is not sent again', async (
   await expect(kept.delete('p')).rejects.toThrow('severed')
   failing.mockRestore()
   expect(await kept.all()).toEqual([])
-  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual([])
+  expect(await db.use(inStore('outbox', (s) => s.getAllKeys()))).toEqual([])
 })
 
 test('an item whose removal from the database failed does not come back in the next page', async () => {
@@ -112,7 +113,7 @@ test('an item whose removal from the database failed does not come back in the n
   expect(await page('three').all(), 'while it is away').toEqual([])
   failing.mockRestore()
   expect(await page('four').all()).toEqual([])
-  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual([])
+  expect(await db.use(inStore('outbox', (s) => s.getAllKeys()))).toEqual([])
   expect(device.length).toBe(0)
   await page('five').put({ ...prompt, createdAt: 1, status: 'queued' })
   expect(
@@ -143,7 +144,7 @@ test('if localStorage ends with the page, a prompt waits for the database', asyn
   const added = box.add(prompt)
   expect(sent).toEqual([])
   await added
-  expect(await db.use((h) => h.getAllKeys('outbox'))).toEqual(['p'])
+  expect(await db.use(inStore('outbox', (s) => s.getAllKeys()))).toEqual(['p'])
 })
 
 test('a late opening of the database is waited for once; later uses fail at once until it is open', async () => {
@@ -151,7 +152,7 @@ test('a late opening of the database is waited for once; later uses fail at once
   const { name, tab } = await frozen(1)
   const opens = vi.spyOn(indexedDB, 'open')
   const db = new Database(name)
-  const read = () => db.use((h) => h.count('runs'))
+  const read = () => db.use(countOf('runs'))
   const first = expect(read()).rejects.toThrow('does not answer')
   await vi.advanceTimersByTimeAsync(2_000)
   await first
@@ -166,7 +167,7 @@ test('a late opening of the database is waited for once; later uses fail at once
 test('chosen files are kept in a separate database, and one of a newer app is used as it is', async () => {
   const { name, tab } = await frozen(3, ['outbox', 'chosen', 'runs', 'pages'])
   tab.close()
-  expect(await new Database(name).use((h) => h.getAllKeys('outbox'))).toEqual([])
+  expect(await new Database(name).use(inStore('outbox', (s) => s.getAllKeys()))).toEqual([])
   const before = (await indexedDB.databases()).length
   const chosen = new ChosenDB(new Database(`files${count++}`, chosenLayout))
   expect(await chosen.add('s', [{ id: '1', name: 'a', blob: new Blob(['x']) }])).toBe(true)

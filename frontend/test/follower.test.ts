@@ -8,6 +8,7 @@ import { Store } from '../src/state/store'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
 import { until } from './support/until'
+import { count, inStore } from './support/instore'
 
 const events = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'go' })
@@ -233,7 +234,7 @@ describe('the event cache', () => {
     await p.cache.flush()
     q.frame(eventsFrame(range(8, 9)))
     await q.cache.flush()
-    expect(await db.use((h) => h.count('pages'))).toBe(4)
+    expect(await db.use(count('pages'))).toBe(4)
 
     const next = page(false)
     next.follower.follow(sessionId)
@@ -253,8 +254,8 @@ describe('the event cache', () => {
       asked.onerror = () => reject(asked.error!)
     })
     const now = new Database(name)
-    expect(await now.use((h) => h.count('outbox'))).toBe(1)
-    expect(await now.use((h) => Promise.resolve([...h.objectStoreNames]))).toEqual([
+    expect(await now.use(count('outbox'))).toBe(1)
+    expect(await now.use((h) => Promise.resolve([...h.db.objectStoreNames]))).toEqual([
       'outbox',
       'pages',
       'runs',
@@ -263,7 +264,7 @@ describe('the event cache', () => {
 
   it('that lost its events makes the session load anew', async () => {
     await visited()
-    await db.use((h) => h.clear('pages'))
+    await db.use(inStore('pages', (s) => s.clear()))
     const p = page()
     p.follower.follow(sessionId)
     p.frame(loadedFrame([], { first_seq: 10, last_seq: 9, max_seq: 12 }))
@@ -276,19 +277,19 @@ describe('the event cache', () => {
 
   it('that finishes loading for a session left meanwhile sends nothing for the next session', async () => {
     await visited()
-    await db.use((h) => h.clear('pages'))
+    await db.use(inStore('pages', (s) => s.clear()))
     const p = page()
     p.follower.follow(sessionId)
     p.follower.follow('20260221-140307-00000000')
-    await db.use((h) => h.count('pages')) // runs after the earlier reads
+    await db.use(count('pages')) // runs after the earlier reads
     await new Promise((later) => setTimeout(later, 20))
     expect(p.sent.filter((m) => m.type === 'observe' && m.session_id !== sessionId)).toHaveLength(1)
   })
 
   it('with another epoch than its hint is not shown', async () => {
     await visited()
-    await db.use(async (h) =>
-      h.put('runs', { ...(await h.get('runs', sessionId))!, epoch: 'ffffffffffffffff' }),
+    await db.use(
+      inStore('runs', async (s) => s.put({ ...(await s.get(sessionId))!, epoch: 'ffffffffffffffff' })),
     )
     const p = page()
     p.follower.follow(sessionId)
@@ -323,6 +324,6 @@ describe('the event cache', () => {
     await until(() => expect(p.session().status).toBe('ready'))
     p.frame({ type: 'session_gone', session_id: sessionId })
     expect(p.cache.hint(sessionId)).toBeNull()
-    await until(async () => expect(await db.use((h) => h.count('pages'))).toBe(0))
+    await until(async () => expect(await db.use(count('pages'))).toBe(0))
   })
 })

@@ -10,6 +10,7 @@ import type { OutboxItem } from '../src/state/outboxitem'
 import type { Message } from '../src/state/message'
 import type { ClientMessage, ServerMessage } from '../src/wire/gen'
 import { until } from './support/until'
+import { inStore } from './support/instore'
 
 /** A fake of the browser's Web Locks, as far as the outbox uses them. A tab's locks are released when it is killed. */
 class FakeLocks {
@@ -88,7 +89,7 @@ function tab(id: string, connected = true) {
 }
 
 const prompt = (id: string) => ({ id, sessionId: 's', kind: 'prompt' as const, text: 'go' })
-const kept = () => db.use((h) => h.getAllKeys('outbox'))
+const kept = () => db.use(inStore('outbox', (s) => s.getAllKeys()))
 
 describe('the outbox', () => {
   it('stores before it sends, and forgets on the answer to the id', async () => {
@@ -154,7 +155,8 @@ describe('the outbox', () => {
       { id: 'x5', kind: 'wish', sessionId: 's', text: 'go', createdAt: now },
       { id: 'x6', kind: 'prompt', sessionId: 's', text: 'go', createdAt: now, files: [null] },
     ]
-    for (const item of records) await db.use((h) => h.put('outbox', { item, owner: 'gone' } as never))
+    for (const item of records)
+      await db.use(inStore('outbox', (s) => s.put({ item, owner: 'gone' } as never)))
     device.setItem('abide.outbox.x7', JSON.stringify({ item: { id: 'x7' }, owner: 'gone' }))
     const t = tab('a')
     await t.outbox.load()
@@ -206,7 +208,7 @@ describe('the outbox', () => {
     const first = tab('a')
     await first.outbox.add(prompt('p1'))
     first.answer({ type: 'error', code: 'too_large', message: 'the prompt is too large' })
-    const device = async () => (await db.use((h) => h.get('outbox', 'p1')))?.item
+    const device = async () => (await db.use(inStore('outbox', (s) => s.get('p1'))))?.item
     await until(async () => expect((await device())?.status).toBe('failed'))
     now += 9 * 60_000
     first.link.connected = false
@@ -448,9 +450,11 @@ describe('tabs of one browser', () => {
 })
 
 it('a severed database is opened once more', async () => {
-  await db.use(async (h) =>
-    h.put('outbox', { item: { ...prompt('p1'), createdAt: 1, status: 'queued' }, owner: 'a' }),
+  await db.use(
+    inStore('outbox', (s) =>
+      s.put({ item: { ...prompt('p1'), createdAt: 1, status: 'queued' }, owner: 'a' }),
+    ),
   )
-  await db.use(async (h) => h.close()) // as when the system closes the database
+  await db.use(async (h) => h.db.close()) // as when the system closes the database
   expect(await kept()).toEqual(['p1'])
 })

@@ -1,6 +1,7 @@
 import type { AbideEvent, EventsLoadedMessage, EventsMessage, Seq } from '../wire/gen'
 import { own } from '../state/own'
-import { transact, type Database, type Handle, type KeptPage, type KeptRun } from './db'
+import type { Database, KeptPage, KeptRun, Sessions } from './db'
+import type { Handle } from './indexeddb'
 import { isRecord, isSeq, parsed } from './kept'
 
 const key = 'abide.cache'
@@ -35,18 +36,15 @@ export class EventCache {
 
   /** Returns the kept run; null unless it is exactly the run that the hint promised, or longer. */
   async load(sessionId: string, hint: Hint): Promise<AbideEvent[] | null> {
-    const events = await this.db.use(async (db) => {
-      const tx = db.transaction(['runs', 'pages'])
-      const read = async () => {
-        const run = await tx.objectStore('runs').get(sessionId)
+    const events = await this.db.use((db) =>
+      db.transact('readonly', ['runs', 'pages'], async (at) => {
+        const run = await at('runs').get(sessionId)
         if (run?.epoch !== hint.epoch || run.last < hint.last) return null
-        const pages = await tx.objectStore('pages').getAll(range(sessionId, 0, hint.last))
+        const pages = await at('pages').getAll(range(sessionId, 0, hint.last))
         this.runs.set(sessionId, run)
         return joined(pages)
-      }
-      const [found] = await Promise.all([read(), tx.done])
-      return found
-    })
+      }),
+    )
     return events?.at(-1)?.seq === hint.last ? events : null
   }
 
@@ -101,8 +99,8 @@ export class EventCache {
     this.storage.removeItem(key)
     await this.db
       .use((db) =>
-        transact(db, ['runs', 'pages'], (tx) =>
-          Promise.all([tx.objectStore('pages').clear(), tx.objectStore('runs').clear()]),
+        db.transact('readwrite', ['runs', 'pages'], (at) =>
+          Promise.all([at('pages').clear(), at('runs').clear()]),
         ),
       )
       .catch(() => {})
@@ -123,12 +121,12 @@ export class EventCache {
       try {
         await this.db.use(async (db) => {
           if (reset) await drop(db, id)
-          await transact(db, ['runs', 'pages'], async (tx) => {
-            const store = tx.objectStore('pages')
+          await db.transact('readwrite', ['runs', 'pages'], async (at) => {
+            const store = at('pages')
             await Promise.all([
               store.put({ sessionId: id, first: firstOf(events[0]!), last: run.last, events }),
               first > run.first && store.delete(range(id, 0, first - 1)),
-              tx.objectStore('runs').put({ ...run, first }),
+              at('runs').put({ ...run, first }),
             ])
           })
         })
@@ -167,12 +165,9 @@ function range(sessionId: string, from: Seq, to: Seq): IDBKeyRange {
   return IDBKeyRange.bound([sessionId, from], [sessionId, to, Number.MAX_SAFE_INTEGER])
 }
 
-async function drop(db: Handle, id: string): Promise<void> {
-  await transact(db, ['runs', 'pages'], (tx) =>
-    Promise.all([
-      tx.objectStore('pages').delete(range(id, 0, Number.MAX_SAFE_INTEGER)),
-      tx.objectStore('runs').delete(id),
-    ]),
+async function drop(db: Handle<Sessions>, id: string): Promise<void> {
+  await db.transact('readwrite', ['runs', 'pages'], (at) =>
+    Promise.all([at('pages').delete(range(id, 0, Number.MAX_SAFE_INTEGER)), at('runs').delete(id)]),
   )
 }
 

@@ -1,6 +1,5 @@
-import type { DBSchema } from 'idb'
 import type { OutboxFile } from '../state/outboxitem'
-import { transact, type Database, type Layout } from './db'
+import type { Database, Layout } from './db'
 
 /** The limit for all drafts together: more than one prompt may have, and little for a device. */
 const mostBytes = 600 * 1024 * 1024
@@ -10,9 +9,7 @@ interface Chosen extends OutboxFile {
   readonly id: string
 }
 
-interface Schema extends DBSchema {
-  files: { key: [string, string]; value: Chosen & { sessionId: string } }
-}
+type Schema = { files: { key: [string, string]; value: Chosen & { sessionId: string } } }
 
 /** A separate database, so that a tab that keeps it from opening does not hold up prompts. */
 export const chosenLayout: Layout<Schema> = {
@@ -61,8 +58,8 @@ export class ChosenDB {
    */
   async load(sessionId: string): Promise<readonly Chosen[]> {
     const read = this.db.use((db) =>
-      transact(db, ['files'], (tx) =>
-        tx.objectStore('files').getAll(IDBKeyRange.bound([sessionId], [sessionId, []])),
+      db.transact('readonly', ['files'], (at) =>
+        at('files').getAll(IDBKeyRange.bound([sessionId], [sessionId, []])),
       ),
     )
     return (await read.catch(() => [])).filter(this.there)
@@ -70,11 +67,11 @@ export class ChosenDB {
 
   /** Deletes the files of deleted sessions; asks the hub for each session that has files. Never rejects. */
   async sweep(gone: (sessionId: string) => Promise<boolean>): Promise<void> {
-    const read = this.db.use((db) => transact(db, ['files'], (tx) => tx.objectStore('files').getAllKeys()))
+    const read = this.db.use((db) => db.transact('readonly', ['files'], (at) => at('files').getAllKeys()))
     for (const id of new Set((await read.catch(() => [])).map(([id]) => id))) {
       if (!(await gone(id).catch(() => false))) continue
       const all = IDBKeyRange.bound([id], [id, []])
-      const forget = this.db.use((db) => transact(db, ['files'], (tx) => tx.objectStore('files').delete(all)))
+      const forget = this.db.use((db) => db.transact('readwrite', ['files'], (at) => at('files').delete(all)))
       await forget.catch(() => {})
     }
   }
@@ -82,8 +79,8 @@ export class ChosenDB {
   /** Keeps these beside the others; false, and none is kept, where there is no room. Never rejects. */
   async add(sessionId: string, files: readonly Chosen[]): Promise<boolean> {
     const put = this.db.use((db) =>
-      transact(db, ['files'], async (tx) => {
-        const store = tx.objectStore('files')
+      db.transact('readwrite', ['files'], async (at) => {
+        const store = at('files')
         const added = files.filter(this.there)
         const others = (await store.getAll()).filter(({ id }) => !added.some((file) => file.id === id))
         if ([...others, ...added].reduce((sum, { blob }) => sum + blob.size, 0) > this.most) return false
@@ -102,8 +99,8 @@ export class ChosenDB {
     this.tell({ sessionId, gone: ids })
     await after?.catch(() => {})
     const forget = this.db.use((db) =>
-      transact(db, ['files'], (tx) =>
-        Promise.all(ids.map((id) => tx.objectStore('files').delete([sessionId, id]))),
+      db.transact('readwrite', ['files'], (at) =>
+        Promise.all(ids.map((id) => at('files').delete([sessionId, id]))),
       ),
     )
     await forget.catch(() => {}) // without a database nothing is stored

@@ -1,6 +1,6 @@
-import { openDB, type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames } from 'idb'
 import type { OutboxItem } from '../state/outboxitem'
 import type { AbideEvent, Seq } from '../wire/gen'
+import { open, type Handle, type Stores } from './indexeddb'
 
 /** An item of the outbox as it is kept, with the tab that sends it while it lives. */
 export interface KeptItem {
@@ -26,21 +26,22 @@ export interface KeptPage {
   events: readonly AbideEvent[]
 }
 
-interface Sessions extends DBSchema {
+// A type, not an interface: only a type has the index that Stores asks for.
+export type Sessions = {
   outbox: { key: string; value: KeptItem }
   runs: { key: string; value: KeptRun }
   pages: { key: [string, Seq, Seq]; value: KeptPage }
 }
 
-export type Handle = IDBPDatabase<Sessions>
-
 /** The time limit of a transaction: longer than any healthy one, because a frozen database must not delay the app. */
 const patienceMs = 2_000
 
-/** The stores of a database, and how it gets them. */
-export interface Layout<S extends DBSchema> {
+/** The version of a database, and how it gets its stores, whose types are S. */
+export interface Layout<S extends Stores> {
   version: number
-  upgrade(db: IDBPDatabase<S>, before: number): void
+  upgrade(db: IDBDatabase, before: number): void
+  /** Never set. */
+  readonly stores?: S
 }
 
 const sessions: Layout<Sessions> = {
@@ -59,8 +60,8 @@ const sessions: Layout<Sessions> = {
  * A database of the app, by default the one of sessions. The system may close its connection
  * behind a page's back, after which every use fails: then it is opened once more, and only then given up.
  */
-export class Database<S extends DBSchema = Sessions> {
-  private handle: Promise<IDBPDatabase<S>> | null = null
+export class Database<S extends Stores = Sessions> {
+  private handle: Promise<Handle<S>> | null = null
   private opening = false
   /** The opening takes too long: a frozen tab holds an older version open, and says nothing. */
   private late = false
@@ -74,7 +75,7 @@ export class Database<S extends DBSchema = Sessions> {
    * Runs work on the database. The error is the last one met, or a timeout; at once while an opening is
    * late: then work that waits is done all the same when it comes.
    */
-  async use<T>(work: (db: IDBPDatabase<S>) => Promise<T>, waits = false): Promise<T> {
+  async use<T>(work: (db: Handle<S>) => Promise<T>, waits = false): Promise<T> {
     if (this.late) {
       if (waits)
         void this.open()
@@ -92,39 +93,17 @@ export class Database<S extends DBSchema = Sessions> {
     }
   }
 
-  private open(): Promise<IDBPDatabase<S>> {
+  private open(): Promise<Handle<S>> {
     if (this.handle) return this.handle
     this.opening = true
-    const open = (version?: number) =>
-      openDB<S>(this.name, version, {
-        upgrade: this.layout.upgrade,
-        terminated: () => (this.handle = null),
-        // A newer page wants to change the database: let it.
-        blocking: (_old, _new, event) => {
-          this.handle = null
-          ;(event.target as IDBDatabase).close()
-        },
-      })
-    this.handle = open(this.layout.version)
+    const { version, upgrade } = this.layout
+    const opened = (version?: number) => open<S>(this.name, version, upgrade, () => (this.handle = null))
+    this.handle = opened(version)
       // A newer app was here: its database has these stores, too.
-      .catch((error: Error) => (error.name === 'VersionError' ? open() : Promise.reject(error)))
+      .catch((error: Error) => (error.name === 'VersionError' ? opened() : Promise.reject(error)))
       .finally(() => (this.opening = this.late = false))
     return this.handle
   }
-}
-
-/**
- * Runs work in one transaction and waits until it is on the device. When the system severs the
- * database, every failure of it is handled here.
- */
-export async function transact<S extends DBSchema, T, N extends StoreNames<S>[]>(
-  db: IDBPDatabase<S>,
-  stores: N,
-  work: (tx: IDBPTransaction<S, N, 'readwrite'>) => Promise<T>,
-): Promise<T> {
-  const tx = db.transaction(stores, 'readwrite')
-  const [result] = await Promise.all([work(tx), tx.done])
-  return result
 }
 
 function within<T>(work: Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { keptItem, type OutboxItem } from '../state/outboxitem'
-import { transact, type Database, type Handle, type KeptItem } from './db'
+import type { Database, KeptItem, Sessions } from './db'
+import type { Handle } from './indexeddb'
 import type { Journal } from './journal'
 import type { OutboxStorage } from './outbox'
 
@@ -76,9 +77,9 @@ export class OutboxDB implements OutboxStorage {
     const done: string[] = []
     // Noted before the database is asked: an item missing then is gone for good.
     const marks = this.journal.marks()
-    const stored = (db: Handle) =>
-      transact(db, ['outbox'], async (tx) => {
-        const store = tx.objectStore('outbox')
+    const stored = (db: Handle<Sessions>) =>
+      db.transact('readwrite', ['outbox'], async (at) => {
+        const store = at('outbox')
         const mine: KeptItem[] = []
         const ids = await store.getAllKeys()
         done.push(...marks.filter((id) => !ids.includes(id)))
@@ -130,7 +131,10 @@ export class OutboxDB implements OutboxStorage {
     return this.db.use(async (db) => {
       const due = this.due.get(id)
       if (!due) return
-      await (due.item ? db.put('outbox', { item: due.item, owner: this.tab }) : db.delete('outbox', id))
+      const { item } = due
+      await db.transact('readwrite', ['outbox'], (at) =>
+        item ? at('outbox').put({ item, owner: this.tab }) : at('outbox').delete(id),
+      )
       this.had.add(id)
       if (this.due.get(id) !== due) return
       this.due.delete(id)

@@ -1,4 +1,3 @@
-import type { DBSchema } from 'idb'
 import type { Database, Layout } from './db'
 import type { PageToken } from '../wire/gen'
 import { isRecord, isSeq, parsed } from './kept'
@@ -8,9 +7,7 @@ const kept = 'abide.page'
 const renewMs = 12 * 3_600_000
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
 
-interface Keys extends DBSchema {
-  keys: { key: string; value: CryptoKey }
-}
+type Keys = { keys: { key: string; value: CryptoKey } }
 
 export const pageLayout: Layout<Keys> = {
   version: 1,
@@ -54,16 +51,22 @@ export class PageKey {
   async adopt(key: CryptoKey, granted: Pick<PageToken, 'token'>): Promise<void> {
     this.key = key
     this.take(granted)
-    await this.db.use((db) => db.put('keys', key, 'page'), true).catch(() => {})
+    await this.db
+      .use((db) => db.transact('readwrite', ['keys'], (at) => at('keys').put(key, 'page')), true)
+      .catch(() => {})
   }
 
   /** Signs a challenge; null where this browser has no key. */
   async sign(challenge: string): Promise<string | null> {
     // Another tab may have paired this browser anew.
-    const key = (await this.db.use((db) => db.get('keys', 'page')).catch(() => undefined)) ?? this.key
+    const key = (await this.stored().catch(() => undefined)) ?? this.key
     if (!key) return null
     const text = new TextEncoder().encode(`abide-page\n${location.origin}\n${challenge}`)
     return base64url(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, text))
+  }
+
+  private stored(): Promise<CryptoKey | undefined> {
+    return this.db.use((db) => db.transact('readonly', ['keys'], (at) => at('keys').get('page')))
   }
 
   take(granted: Pick<PageToken, 'token'>): void {
