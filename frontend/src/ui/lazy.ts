@@ -94,6 +94,9 @@ const catchUp = rare((all) => all.CatchUp)
 export const loadCatchUp = () => comparing(catchUp())
 
 /** The other screens, and the parts of a session that most sessions do not show. */
+export const loadInspector = () => import('./session/Inspector.svelte')
+export const loadJson = () => import('./feed/Json.svelte')
+export const loadLarge = () => import('./feed/Large.svelte')
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadReview = () => comparing(import('./review/Review.svelte'))
