@@ -86,30 +86,4 @@ describe('a folder outside of the allowed ones', () => {
     expect(screen.errors).toEqual([])
     await page.close()
   })
-
-  test('letters typed before the form of a new session is there are kept', async () => {
-    const screen = await device.open('/', desktop)
-    const { page } = screen
-    let come = () => {}
-    const may = new Promise<void>((resolve) => (come = resolve))
-    await page.route('**/assets/dialogs-*.js', async (route) => {
-      await may
-      await route.continue()
-    })
-    await page
-      .getByRole('button', { name: /^(New session|Start your first session)$/ })
-      .filter({ visible: true })
-      .first()
-      .click()
-    await page.keyboard.type('Sax')
-    await page.keyboard.press('Backspace')
-    await page.keyboard.type('y ')
-    come()
-    const prompt = page.getByLabel('First prompt')
-    await prompt.waitFor()
-    await page.keyboard.type('hello')
-    expect(await prompt.inputValue()).toBe('Say hello')
-    await page.keyboard.press('Escape')
-    await page.close()
-  })
 })

@@ -1,5 +1,6 @@
 // On a desktop, typed text goes into the composer, unless the feed has the focus.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
 import { desktop } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
@@ -103,4 +104,51 @@ test('the Enter that ends a composition sends nothing, also where the browser ha
   await hub.event(session, 'user_prompt')
   expect(hub.events(session).filter((e) => e.type === 'user_prompt')).toHaveLength(1)
   await screen.page.close()
+})
+
+test('letters typed while a dialog is loaded are in its field, whichever dialog it is', async () => {
+  const session = await hub.newSession('Early')
+  await hub.turn(session, '/plan')
+  const early = async (part: string, open: (page: Page) => Promise<void>, field: string) => {
+    const { page } = await device.watch(session, desktop)
+    let come = () => {}
+    const may = new Promise<void>((resolve) => (come = resolve))
+    await page.route(`**/assets/${part}-*.js`, async (route) => {
+      await may
+      await route.continue()
+    })
+    await open(page)
+    await page.keyboard.type('Sax')
+    await page.keyboard.press('Backspace')
+    await page.keyboard.type('y ')
+    come()
+    const at = page.getByLabel(field, { exact: true })
+    await at.waitFor()
+    await page.keyboard.type('hello')
+    expect(await at.inputValue(), part).toBe('Say hello')
+    await page.close()
+  }
+  await early(
+    'dialogs',
+    (page) => page.getByRole('button', { name: 'New session' }).first().click(),
+    'First prompt',
+  )
+  // The focus is in the composer meanwhile.
+  await early(
+    'dialogs',
+    async (page) => {
+      await page.locator('[data-composer]').focus()
+      await page.keyboard.press('Control+k')
+    },
+    'Command or session',
+  )
+  await early(
+    'remark',
+    (page) =>
+      page
+        .getByRole('button', { name: /^Comment/ })
+        .first()
+        .click(),
+    'Comment',
+  )
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { brief, firstLine } from '../src/ui/feed/brief'
+import { brief, firstLine, verbOf } from '../src/ui/feed/brief'
 
 const blank = '\n'.repeat(60)
 const many = Array.from({ length: 30 }, (_, i) => `step ${i}`).join('\n')
@@ -29,4 +29,13 @@ describe('a command in a closed card', () => {
     expect(firstLine(`${blank}  rm -rf build\nls`)).toBe('rm -rf build')
     expect(firstLine('')).toBe('')
   })
+})
+
+it('a title that ends with its file’s path is split into verb and path', () => {
+  const paths = ['/home/kim/app/src/main.go', 'src/main.go']
+  expect(verbOf('Edit src/main.go', paths)).toBe('Edit')
+  expect(verbOf('Edit `/home/kim/app/src/main.go`', paths)).toBe('Edit')
+  expect(verbOf('Look at src/main.go and more', paths)).toBeNull()
+  expect(verbOf('src/main.go', paths)).toBeNull()
+  expect(verbOf('A long sentence about the file src/main.go', paths)).toBeNull()
 })

@@ -64,8 +64,8 @@ export class Screens {
   byKeys = false
   /** The settings make a link for another device, or list agents to add, when they open. */
   adding: boolean | 'agent' = false
-  /** Letters typed for a new session before its form is there. */
-  typed = ''
+  /** Letters typed while a part with a field is loaded; null while none is. */
+  typed: string | null = null
   /** Carries out a key's action on the feed on screen. */
   feed: ((action: Action) => void) | null = null
   /** The last action or failure, with an undo where there is one; leaves by itself. */
@@ -97,7 +97,19 @@ export class Screens {
   }
 
   set overlay(over: Over) {
+    this.typed = ''
     this.router.open(over)
+  }
+
+  /** Loads a part with a field, which gets the letters typed meanwhile. */
+  async field<T>(part: Promise<T>): Promise<T> {
+    this.typed = ''
+    try {
+      return await part
+    } catch (error) {
+      this.typed = null
+      throw error
+    }
   }
 
   /** Shows or hides the details: beside the feed, or over it where there is no room. */

@@ -22,3 +22,11 @@ export function brief(command: string): Brief {
 export function firstLine(title: string): string {
   return title.trimStart().split('\n', 1)[0]!
 }
+
+/** What a call's title says before its file's path, where it ends with one of these; else null. */
+export function verbOf(title: string, paths: readonly string[]): string | null {
+  const plain = title.replace(/[`"]/g, '').trimEnd()
+  const path = paths.find((of) => of !== '' && plain.endsWith(` ${of}`))
+  const verb = path && plain.slice(0, -path.length).trim()
+  return verb && verb.length <= 16 ? verb : null
+}
