@@ -293,15 +293,20 @@ func (r *Repository) DeleteBranch(ctx context.Context, name, commit string) erro
 
 // unpack removes a ref from packed-refs.
 func (r *Repository) unpack(ctx context.Context, common *os.Root, ref string) error {
+	return r.unpackAll(ctx, common, map[string]bool{ref: true})
+}
+
+// unpackAll removes refs from packed-refs.
+func (r *Repository) unpackAll(ctx context.Context, common *os.Root, refs map[string]bool) error {
 	packed := false
-	if err := r.eachPacked(func(name, _ string) bool { packed = name == ref; return !packed }); err != nil || !packed {
+	if err := r.eachPacked(func(name, _ string) bool { packed = refs[name]; return !packed }); err != nil || !packed {
 		return err
 	}
 	lock, err := awaitLock(ctx, common, "packed-refs.lock", func() error { return nil })
 	if err != nil {
 		return err
 	}
-	err = r.writePacked(lock, ref)
+	err = r.writePacked(lock, refs)
 	if err = errors.Join(err, lock.Close()); err == nil {
 		err = common.Rename("packed-refs.lock", "packed-refs")
 	}
@@ -311,8 +316,8 @@ func (r *Repository) unpack(ctx context.Context, common *os.Root, ref string) er
 	return nil
 }
 
-// writePacked writes packed-refs without a ref.
-func (r *Repository) writePacked(to *os.File, without string) error {
+// writePacked writes packed-refs without some refs.
+func (r *Repository) writePacked(to *os.File, without map[string]bool) error {
 	text, err := readRegular(r.common, "packed-refs", mostPackedRefs)
 	if err != nil {
 		return err
@@ -323,7 +328,7 @@ func (r *Repository) writePacked(to *os.File, without string) error {
 			continue // the commit of the tag that was left out
 		}
 		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if left = name == without; !left {
+		if left = without[name]; !left {
 			_, _ = out.WriteString(line) // Flush has the error
 		}
 	}

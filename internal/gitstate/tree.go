@@ -20,6 +20,7 @@ const (
 	modeExecutable = "100755"
 	modeLink       = "120000"
 	modeSubmodule  = "160000"
+	modeFolder     = "040000"
 )
 
 // mostLink bounds the target of a symbolic link.
