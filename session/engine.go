@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/settings"
@@ -29,6 +30,7 @@ type hub struct {
 	reads    *list.ReadMarks
 	forks    *list.Forks
 	inspect  InspectWorkspace
+	states   *filestate.Keeper // nil: there is no undo
 	uploads  *uploadDays
 	// touched reports that a session's line in the list changed.
 	touched func(id string)
@@ -57,6 +59,8 @@ type engine struct {
 	guard      settingsGuard
 	restorer   restorer
 	workspaces workspaceWatcher
+	states     fileStates
+	undos      undoer
 	turns      turns
 	intake     intake
 	resumes    resumer
@@ -83,9 +87,14 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e.guard = settingsGuard{foldedLog: log, agent: agent, turn: turn, helpers: helpers, ends: &e.turns}
 	e.restorer = restorer{foldedLog: log, agent: agent, turn: turn, helpers: helpers, questions: &e.questions, ends: &e.turns}
 	e.workspaces = workspaceWatcher{foldedLog: log, turn: turn, helpers: helpers}
+	e.states = fileStates{
+		of: filestate.Of{Session: l.id, Folder: l.workspace}, keeper: l.hub.states, patient: func() time.Duration { return l.hub.settings().UndoWait },
+		run: &turn.files, helpers: helpers, wake: log.wake, logger: l.logger,
+	}
+	e.undos = undoer{log: log, fold: &log.fold, running: &log.undoing, imported: l.imported, stopAgent: func() { agent.stop(stopSleep) }, states: &e.states}
 	e.turns = turns{
 		foldedLog: log, agent: agent, turn: turn,
-		questions: &e.questions, guard: &e.guard, restorer: &e.restorer, workspaces: &e.workspaces,
+		questions: &e.questions, guard: &e.guard, restorer: &e.restorer, workspaces: &e.workspaces, files: &e.states,
 	}
 	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns, files: files, file: &e.queueFile}
 	e.resumes = resumer{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
@@ -113,6 +122,7 @@ func (e *engine) record(ctx context.Context, from *sink, payloads []event.Payloa
 // start runs the engine of a recovered session until it ends. It publishes the
 // state first, because the list's line may be older than the log.
 func (e *engine) start() {
+	e.undos.recover()
 	e.publish()
 	close(e.shown.known)
 	e.listing.keep(time.Now())
@@ -224,6 +234,7 @@ func (e *engine) pass(now time.Time) {
 	case e.fold.Open:
 		e.guard.watch()
 		e.turns.watch(now)
+	case e.undoing:
 	default:
 		e.guard.watch()
 		e.resumes.auto()

@@ -40,6 +40,7 @@ type foldedLog struct {
 	health  logHealth
 	list    listLine
 	closing bool
+	undoing bool      // an undo is under way: no turn begins
 	dirty   bool      // the published state is outdated
 	wakeAt  time.Time // when proceed must run next; zero if not needed
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/problem"
@@ -62,6 +63,10 @@ type Options struct {
 	// InspectWorkspace returns the state of a workspace, for the prompt that
 	// resumes a turn. If nil, the prompt omits it.
 	InspectWorkspace InspectWorkspace
+	// States keeps the files of workspaces, for undo. Nil: there is no undo.
+	States *filestate.Keeper
+	// UndoWait is how long a prompt waits at most until the files are kept; 0 is no undo.
+	UndoWait time.Duration
 	// Git creates worktrees for forks. Nil if git is not installed.
 	Git    *gitstate.Git
 	Logger *slog.Logger
@@ -150,20 +155,21 @@ func NewManager(o Options) (*Manager, error) {
 		search:   search.NewSessions(o.Store, o.SearchPatience),
 	}
 	m.hub = hub{
-		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace,
+		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, states: o.States,
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Worktrees: o.Worktrees, Permissions: o.Permissions, Limits: o.Limits,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Worktrees: o.Worktrees, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait,
 	})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	m.helpers.Go(m.wakeSessions)
+	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
 	m.helpers.Go(func() { m.reads.Run(ctx) })
 	m.helpers.Go(func() { m.sweepUploads(o.SweepEvery) })
 	return m, nil
@@ -312,7 +318,22 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 		return fmt.Errorf("delete session: %w", problem.OfLog(err))
 	}
 	m.forget(id)
+	m.forgetStates(ctx, id)
 	return nil
+}
+
+// forgetStates removes the states of files of a deleted session. What is left by an error
+// goes when the hub starts.
+func (m *Manager) forgetStates(ctx context.Context, id string) {
+	if err := m.hub.states.Forget(ctx, id); err != nil {
+		m.logger.Warn("the states of a deleted session could not be removed", "session", id, "err", err)
+	}
+}
+
+// mayExist reports whether a session is there, or may be: its directory may be away.
+func (m *Manager) mayExist(id string) bool {
+	_, listed := m.journal.Listed(id)
+	return listed || !errors.Is(m.journal.Present(id), journal.ErrNotFound)
 }
 
 // forget removes a deleted session from what is kept of all sessions.
@@ -333,6 +354,7 @@ func (m *Manager) deleteBroken(ctx context.Context, id string) error {
 	delete(m.broken, id)
 	m.mu.Unlock()
 	m.forget(id)
+	m.forgetStates(ctx, id)
 	return nil
 }
 

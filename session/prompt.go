@@ -181,7 +181,7 @@ func (r PromptRequest) waits() bool { return r.When == WhenQueue || r.ScheduledA
 // mustWait reports whether a prompt must be queued: the agent is busy, or other
 // prompts wait.
 func (i *intake) mustWait(r PromptRequest) bool {
-	if r.waits() || i.fold.Open {
+	if r.waits() || i.fold.Open || i.undoing {
 		return true
 	}
 	now := time.Now()

@@ -123,6 +123,9 @@ func (s *resumer) mayResume(r ResumeRequest) error {
 	if err := s.refusal(); err != nil {
 		return err
 	}
+	if s.undoing {
+		return fmt.Errorf("%w: an undo is under way", state.ErrBusy)
+	}
 	if limit := s.hub.settings().Limits.PromptBytes; len(r.Prompt) > limit {
 		return fmt.Errorf("%w: the prompt has %d bytes, at most %d are accepted", state.ErrTooLarge, len(r.Prompt), limit)
 	}

@@ -42,6 +42,7 @@ type turnRun struct {
 	// restore is the restore that precedes the prompt.
 	restore restore
 	seen    workspaceWatch
+	files   filesRun
 }
 
 // begin starts a turn whose prompt is in the log.
@@ -66,6 +67,7 @@ type turns struct {
 	guard      *settingsGuard
 	restorer   *restorer
 	workspaces *workspaceWatcher
+	files      *fileStates
 }
 
 // state returns the turn for State.
@@ -118,6 +120,7 @@ func (t *turns) watch(now time.Time) {
 	case t.turn.phase == turnEnding:
 		t.endOrLater(nil, t.turn.endAs, t.turn.failure)
 	case !t.turn.given():
+		t.files.before(t.fold.Turn)
 		t.prepare(now)
 	default:
 		t.workspaces.watch(now)
@@ -131,7 +134,7 @@ func (t *turns) watch(now time.Time) {
 func (t *turns) prepare(now time.Time) {
 	switch t.agent.status {
 	case AgentReady:
-		if t.guard.admits() && t.restorer.restored(now) {
+		if t.guard.admits() && t.restorer.restored(now) && t.files.kept(now) {
 			t.give(now)
 		}
 	case AgentStopping: // its end is on its way
@@ -167,7 +170,7 @@ func (t *turns) watchCancelled(now time.Time) {
 
 // give sends the prompt to the agent, once.
 func (t *turns) give(now time.Time) {
-	start := t.entries(event.TurnStart{PromptID: t.fold.PromptID})
+	start := t.entries(t.files.start(t.fold.PromptID))
 	if _, err := t.write(append(start, t.toldResumed()...)...); err != nil {
 		return // the log is blocked or frozen; proceed tries again
 	}
@@ -386,6 +389,9 @@ func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	}
 	if t.turn.halfway() && t.agent.up() && end.StopReason != event.StopAgentExit && end.StopReason != event.StopHubRestart {
 		t.agent.stop(stopReset) // it knows only a part of the session and may still be reading
+	}
+	if t.turn.given() {
+		t.files.after(t.fold.Turn)
 	}
 	t.turn.over()
 	t.agent.idleSince = now

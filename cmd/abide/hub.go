@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
@@ -108,6 +110,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git,
+		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Worktrees: settings.Worktrees, Permissions: settings.Permissions, Limits: settings.Limits,
@@ -214,7 +217,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, UndoWait: c.UndoWait,
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},

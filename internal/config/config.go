@@ -46,6 +46,9 @@ type Config struct {
 	// Worktrees is where the sessions' working copies of repositories are made: a
 	// directory, or BesideRepository.
 	Worktrees string
+	// UndoWait is how long a prompt waits until the files are kept as they are before it; 0
+	// is no undo.
+	UndoWait time.Duration
 	// Projects are the settings of directories, for sessions in or below them. Of
 	// each setting the nearest directory that has it counts. Nil when there are none.
 	Projects map[string]Project
@@ -213,6 +216,7 @@ func defaults() Config {
 	return Config{
 		Addr:        DefaultAddr,
 		Durability:  "balanced",
+		UndoWait:    300 * time.Millisecond,
 		LogFileMiB:  256,
 		Open:        true,
 		DemoAgent:   true,

@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), LogFileMiB: 256, Open: true, DemoAgent: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -108,6 +108,7 @@ agents:
       - {name: web, type: http, url: "http://127.0.0.1:1/", headers: {X: y}}
 workspaces: [~/src, relative, /abs]
 worktrees: copies
+undo_wait: 2s
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
@@ -121,7 +122,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", LogFileMiB: 64, KeepLogMiB: 4096,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,

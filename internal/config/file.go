@@ -37,6 +37,7 @@ type file struct {
 	DemoAgent   *bool                  `yaml:"demo_agent"`
 	Workspaces  []string               `yaml:"workspaces"`
 	Worktrees   *string                `yaml:"worktrees"`
+	UndoWait    *string                `yaml:"undo_wait"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
 	Projects    map[string]fileProject `yaml:"projects"`
@@ -235,7 +236,7 @@ func (r reader) wrong(path, format string, args ...any) error {
 }
 
 func (r reader) apply(c *Config, f file) error {
-	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyWorktrees, r.applyPolicy, r.applyQueue, r.applyProjects, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
+	steps := []func(*Config, file) error{r.applyHub, r.applyAgents, r.applyWorkspaces, r.applyWorktrees, r.applyUndo, r.applyPolicy, r.applyQueue, r.applyProjects, r.applyResume, r.applyLimits, r.applyOutgoing, r.applyChannels}
 	for _, step := range steps {
 		if err := step(c, f); err != nil {
 			return err
@@ -368,6 +369,19 @@ func (r reader) applyWorktrees(c *Config, f file) error {
 		return r.wrong("$.worktrees", "%q is neither a directory nor the word %s", *f.Worktrees, BesideRepository)
 	}
 	c.Worktrees = path
+	return nil
+}
+
+func (r reader) applyUndo(c *Config, f file) error {
+	if f.UndoWait == nil {
+		return nil
+	}
+	if err := setDuration(&c.UndoWait, *f.UndoWait); err != nil {
+		return r.wrong("$.undo_wait", "%v", err)
+	}
+	if c.UndoWait > time.Minute {
+		return r.wrong("$.undo_wait", "%q is more than a minute, and each prompt may wait so long", *f.UndoWait)
+	}
 	return nil
 }
 

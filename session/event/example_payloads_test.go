@@ -30,7 +30,7 @@ func examples() []event.Payload {
 			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", CreatedByID: "4be9771c0a5d2e38", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", Settings: &event.AgentSettings{MCPServers: []string{"files"}, Rules: []string{"r1"}},
 			Policy: &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 60000, Configured: true}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", ByID: "4be9771c0a5d2e38", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0", Author: "laptop", AuthorID: "77aa51c0de90b3f2"},
-		event.TurnStart{PromptID: "p1"},
+		event.TurnStart{PromptID: "p1", Files: "8f87af79d36b9a71c873e4060f44c6301465b9b8", NoUndo: "there are more than 10000 files"},
 		event.TurnInterrupted{InterruptionID: "i1", Turn: 2, PromptID: "p1", Reason: event.CutAgentExit, Phase: event.PhaseTools, Checkpoint: event.Checkpoint{FromSeq: 2, ToSeq: 9}, LastAt: ptr(exampleTime)},
 		event.TurnEnd{PromptID: "p1", StopReason: event.StopInterrupted, By: "phone", ByID: "4be9771c0a5d2e38", Usage: json.RawMessage(`{"totalTokens":9}`),
 			Error: &event.Failure{Code: "agent_error", Message: "the model is overloaded"}, Raw: json.RawMessage(`{"stopReason":"x"}`)},

@@ -150,6 +150,11 @@ type UserPrompt struct {
 // TurnStart means that the agent got the prompt.
 type TurnStart struct {
 	PromptID string `json:"prompt_id"`
+	// Files is the state of the workspace's files before the prompt, as the commit that
+	// holds them. Older turns have none.
+	Files string `json:"files,omitempty"`
+	// NoUndo is why the files were not kept.
+	NoUndo string `json:"no_undo,omitempty"`
 }
 
 // TurnEnd settles a turn. Every turn has exactly one.

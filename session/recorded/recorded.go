@@ -68,6 +68,9 @@ func ReportedBy(p event.Payload, byID string) event.Payload {
 	case event.Config:
 		p.ByID = of(p.By)
 		return p
+	case event.TurnStart:
+		p.Files, p.NoUndo = "", "" // the hub kept none
+		return p
 	case event.Note:
 		p.ByID = of(p.By)
 		return p.Heard(event.FromRecorder)

@@ -204,6 +204,9 @@ type Hub struct {
 	Worktrees   Worktrees
 	Permissions Permissions
 	Limits      Limits
+	// UndoWait is how long a prompt waits at most until the files are kept as they are
+	// before it; 0 is no undo.
+	UndoWait time.Duration
 }
 
 // Worktrees say how sessions get their own copies of repositories.

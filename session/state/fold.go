@@ -70,6 +70,7 @@ type Fold struct {
 	HalfTold bool     `json:"half_told,omitempty"`
 	Ended    bool     `json:"ended,omitempty"`
 	Recorder Recorder `json:"recorder,omitzero"`
+	Undos    Undos    `json:"undos,omitzero"`
 	// Title is the agent's, FirstPrompt one made from the first prompt.
 	Title       string   `json:"title,omitempty"`
 	FirstPrompt string   `json:"first_prompt,omitempty"`
@@ -140,6 +141,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 		f.Turn, f.PromptID, f.Open = max(turn, f.Turn), p.PromptID, true
 		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq
 		f.Interruptions.prompted(at, p)
+		f.Undos.prompted()
 		if f.FirstPrompt == "" {
 			f.FirstPrompt = FirstSentence(string(p.Text))
 		}
@@ -192,7 +194,7 @@ type ForkNote struct {
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
-	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, transcript.NoteForked, transcript.NoteSegment}
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
 }
 
 // applyStatement applies a statement of the hub. The same note from an agent, a
@@ -204,6 +206,10 @@ func (f *Fold) applyStatement(n event.Note) bool {
 	f.HalfTold = f.HalfTold || n.Method == transcript.NoteSegment
 	if rules, is := applyRule(f.Rules, n); is {
 		f.Rules = rules
+		return true
+	}
+	if u := transcript.UndoOf(n); u != nil {
+		f.AgentSessionID = f.Undos.apply(*u, f.AgentSessionID)
 		return true
 	}
 	if n.Method == transcript.NoteForked {

@@ -29,13 +29,20 @@ type Account struct {
 	// ToolCalls are the ids of its tool calls, each once.
 	ToolCalls []string
 
-	asked  []string // all prompts that any agent session was given
-	forked string   // the account of the session that this one goes on from
+	asked  []asked // all prompts that any agent session was given, but for those undone
+	unsaid unsaid[asked]
+	forked string // the account of the session that this one goes on from
 
-	waiting map[string]AccountPrompt // prompts that no agent was given yet, by id
-	turns   map[string]int           // index into Prompts, by prompt id
-	tools   map[string]bool          // the set of ToolCalls
-	anew    bool                     // the next prompt follows an account
+	waiting map[string]waiting // prompts that no agent was given yet, by id
+	turns   map[string]int     // index into Prompts, by prompt id
+	tools   map[string]bool    // the set of ToolCalls
+	anew    bool               // the next prompt follows an account
+}
+
+// asked is a prompt, and the seq of its event.
+type asked struct {
+	text string
+	seq  event.Seq
 }
 
 // AccountPrompt is a prompt that an agent was given.
@@ -46,6 +53,12 @@ type AccountPrompt struct {
 	Wrapped bool
 	// Cut says that the turn was cancelled or interrupted.
 	Cut bool
+}
+
+// waiting is a prompt that no agent was given yet, and the seq of its event.
+type waiting struct {
+	AccountPrompt
+	seq event.Seq
 }
 
 // Apply folds the next event in. Events that cannot be decoded are skipped.
@@ -61,7 +74,7 @@ func (a *Account) Apply(e event.Event) {
 	}
 	switch p := payload.(type) {
 	case event.UserPrompt:
-		keep(&a.waiting, p.PromptID, AccountPrompt{Text: string(p.Text), Wrapped: len(p.Attachments) > 0 || shortened(e)})
+		keep(&a.waiting, p.PromptID, waiting{AccountPrompt{Text: string(p.Text), Wrapped: len(p.Attachments) > 0 || shortened(e)}, e.Seq})
 	case event.AgentStarted:
 		if p.Resumed == "" { // the agent does not remember earlier turns
 			a.Prompts, a.ToolCalls, a.turns, a.tools = nil, nil, nil, nil
@@ -79,6 +92,10 @@ func (a *Account) Apply(e event.Event) {
 			a.forked = string(p.Text)
 		case p.Statement() == NoteSegment:
 			a.segment(p.Raw)
+		case p.Statement() == NoteUndo:
+			if u := UndoOf(p); u != nil {
+				a.asked = a.unsaid.apply(*u, a.asked, func(q asked) event.Seq { return q.seq })
+			}
 		}
 	case event.ToolCall:
 		a.tool(p.ToolCallID)
@@ -97,8 +114,9 @@ func (a *Account) given(promptID string) {
 	delete(a.waiting, promptID)
 	keep(&a.turns, promptID, len(a.Prompts))
 	prompt.Wrapped = prompt.Wrapped || a.anew
-	a.Prompts = append(a.Prompts, prompt)
-	a.asked = append(a.asked, prompt.Text)
+	a.Prompts = append(a.Prompts, prompt.AccountPrompt)
+	a.asked = append(a.asked, asked{prompt.Text, prompt.seq})
+	a.unsaid.settle()
 	a.anew = false
 }
 
@@ -132,7 +150,7 @@ func (a *Account) Text() string {
 	text.WriteString(a.forked)
 	text.WriteString("You are continuing a session whose earlier turns you do not remember. What was asked in them, oldest first:\n")
 	for _, prompt := range a.asked[max(0, len(a.asked)-accountPrompts):] {
-		line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+		line, _, _ := strings.Cut(strings.TrimSpace(prompt.text), "\n")
 		if runes := []rune(line); len(runes) > accountLine {
 			line = string(runes[:accountLine]) + "…"
 		}

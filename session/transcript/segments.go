@@ -32,6 +32,11 @@ type Segments struct {
 	limit int
 	turns Transcript // the part not told yet: one turn at a time
 	now   int        // the turn that is open
+	since event.Seq  // the first event of the part not told yet
+
+	told   []told // the newest texts, which an undo may take back
+	size   int    // of them
+	unsaid unsaid[told]
 
 	list   []Segment
 	bytes  int // of the texts in list
@@ -40,16 +45,25 @@ type Segments struct {
 	tokens int
 }
 
+// told is the text of a part of a turn, and the seq of its first event.
+type told struct {
+	texts []string
+	seq   event.Seq
+}
+
 // NewSegments cuts into pieces of at most limit tokens.
 func NewSegments(limit int) *Segments { return &Segments{limit: max(1, limit)} }
 
 // Apply folds the next event in. The first one may have any seq.
 func (s *Segments) Apply(e event.Event) {
 	if e.Type == event.TypeNote { // housekeeping, and segments of an earlier restore among it
-		if p, err := e.Payload(); err == nil && p.(event.Note).Statement() == NoteForked {
-			s.piece(string(p.(event.Note).Text))
+		if p, err := e.Payload(); err == nil {
+			s.note(p.(event.Note))
 		}
 		return
+	}
+	if e.Type == event.TypeTurnStart {
+		s.unsaid.settle()
 	}
 	if e.Turn > s.now {
 		s.tell()
@@ -59,6 +73,9 @@ func (s *Segments) Apply(e event.Event) {
 	if e.FirstSeq != 0 {
 		first = e.FirstSeq
 	}
+	if s.since == 0 {
+		s.since = first
+	}
 	s.turns.LastSeq = max(s.turns.LastSeq, first-1)
 	_ = s.turns.Apply(e) // it is the next one
 }
@@ -67,24 +84,61 @@ func (s *Segments) Apply(e event.Event) {
 // left out, as there are too many.
 func (s *Segments) List() (list []Segment, left int) {
 	s.tell()
+	for len(s.told) > 0 {
+		s.settle()
+	}
 	s.cut()
 	return s.list, s.left
 }
 
+// note tells what an original's fork begins with, or takes back what was undone.
+func (s *Segments) note(n event.Note) {
+	if n.Statement() == NoteForked {
+		s.tell()
+		s.keep(told{[]string{string(n.Text)}, s.turns.LastSeq})
+	}
+	if u := UndoOf(n); u != nil {
+		s.tell()
+		s.told = s.unsaid.apply(*u, s.told, func(t told) event.Seq { return t.seq })
+	}
+}
+
+// keep adds texts to those that may yet be taken back.
+func (s *Segments) keep(t told) {
+	s.told = append(s.told, t)
+	for _, text := range t.texts {
+		s.size += len(text)
+	}
+	for s.size > segmentsBytes && len(s.told) > 1 {
+		s.settle()
+	}
+}
+
+// settle makes pieces of the oldest texts that could be taken back.
+func (s *Segments) settle() {
+	for _, text := range s.told[0].texts {
+		s.size -= len(text)
+		s.piece(text)
+	}
+	s.told = s.told[1:]
+}
+
 // tell writes the entries so far, and forgets them.
 func (s *Segments) tell() {
+	t := told{seq: s.since}
 	for _, turn := range s.turns.Turns {
 		if turn.Prompt != nil {
-			s.piece("User:\n" + strings.TrimSpace(string(turn.Prompt.Text)) + "\n\n")
+			t.texts = append(t.texts, "User:\n"+strings.TrimSpace(string(turn.Prompt.Text))+"\n\n")
 		}
 		for _, entry := range turn.Entries {
-			s.piece(entryText(entry))
+			t.texts = append(t.texts, entryText(entry))
 		}
 		if cut := turn.Interrupted; cut != nil {
-			s.piece("(This turn was interrupted.)\n\n")
+			t.texts = append(t.texts, "(This turn was interrupted.)\n\n")
 		}
 	}
-	s.turns = Transcript{LastSeq: s.turns.LastSeq}
+	s.keep(t)
+	s.turns, s.since = Transcript{LastSeq: s.turns.LastSeq}, 0
 }
 
 // piece adds a text. One that does not fit begins another segment; one that is longer

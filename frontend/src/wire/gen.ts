@@ -95,6 +95,8 @@ export interface UserPromptData {
 
 export interface TurnStartData {
   prompt_id: string
+  files?: string
+  no_undo?: string
 }
 
 export type InterruptReason = 'hub_restart' | 'hub_stop' | 'agent_exit' | 'agent_restart' | 'provider_error' | 'agent_cancelled' | 'paused'
