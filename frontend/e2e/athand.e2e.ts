@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { phone, type Size } from './rig/browser.ts'
+import type { Locator } from 'playwright-core'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { folderOf, writeFolder } from './rig/newsession.ts'
@@ -189,13 +190,16 @@ describe.each([
     const { page } = screen
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     const row = page.locator('article.item', { hasText: '/plan' }).first()
-    const press = async (label: string) => {
-      const button = row.getByRole('button', { name: label, exact: true })
-      if (touch) return tap(button)
-      await button.focus()
-      await page.keyboard.press('Enter')
+    const press = async (name: string) => {
+      const presses = async (button: Locator) => {
+        if (touch) return tap(button)
+        await button.focus()
+        await page.keyboard.press('Enter')
+      }
+      await presses(row.getByRole('button', { name: 'Prompt actions' }))
+      await presses(page.getByRole('menuitem', { name, exact: true }))
     }
-    await press('Copy prompt')
+    await press('Copy')
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('/plan')
     await press('Edit and send again')
     await expect.poll(() => screen.composer.inputValue()).toBe('/plan')

@@ -148,23 +148,24 @@ describe('every state of the catalogue is shown without errors and accessibility
     expect((await numbers.allInnerTexts()).join('')).toBe('')
   })
 
-  test('a copy button of a phone covers no words', async () => {
+  test('a copy button of a phone is in the corner of its code, and takes no row', async () => {
     const view = catalogue.views.find(({ name }) => name === 'phone-light')!
     await view.show('session, options')
-    const covered = await view.page.evaluate(() => {
+    const found = await view.page.evaluate(() => {
       const box = (e: Element) => e.getBoundingClientRect()
-      const over = (a: DOMRect, b: DOMRect) =>
-        a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
-      const buttons = [...document.querySelectorAll('.copycode, pre ~ .copying > button')]
-      const texts = [...document.querySelectorAll('[role=feed] pre')]
+      const inside = (a: DOMRect, b: DOMRect) =>
+        a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom + 1
+      const codes = [...document.querySelectorAll<HTMLElement>('.copycode')]
+      const outputs = [...document.querySelectorAll<HTMLElement>('pre .copying')]
       return {
-        buttons: new Set(buttons.map((b) => b.className.split(' ')[0])).size,
-        covering: buttons
-          .filter((b) => texts.some((text) => over(box(b), box(text))))
-          .map((b) => b.ariaLabel),
+        some: [codes.length > 0, outputs.length > 0],
+        outside: [
+          ...codes.filter((b) => !inside(box(b), box(b.nextElementSibling!))),
+          ...outputs.filter((b) => !inside(box(b.firstElementChild!), box(b.closest('pre')!))),
+        ].length,
       }
     })
-    expect(covered).toEqual({ buttons: 2, covering: [] })
+    expect(found).toEqual({ some: [true, true], outside: 0 })
   })
 
   async function look(view: View, state: string): Promise<void> {

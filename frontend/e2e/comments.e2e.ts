@@ -68,7 +68,8 @@ describe('comments with their place', () => {
     const screen = await device.open(`/s/${id}`, desktop)
     const { page } = screen
     await page.locator('article .message').first().hover()
-    await page.getByRole('button', { name: 'Comment', exact: true }).first().click()
+    await page.getByRole('button', { name: 'Message actions' }).first().click()
+    await page.getByRole('menuitem', { name: 'Comment…' }).click()
     await page.locator('dialog textarea:focus').waitFor()
     await page.keyboard.type('Say more.')
     await shot(screen, 'comment-wide')

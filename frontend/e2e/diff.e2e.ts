@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { Locator } from 'playwright-core'
 import { barriers, ofColours } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -63,11 +64,15 @@ describe('a change', () => {
     let session: string
     let screen: Screen
 
-    const copy = async (name: string) => {
-      const button = screen.feed.getByRole('button', { name, exact: true }).first()
+    const press = async (button: Locator) => {
       if (size === phone) return tap(button)
       await button.focus()
       await screen.page.keyboard.press('Enter')
+    }
+    /** Presses the button, or the entry of a menu of the feed. */
+    const copy = async (name: string, of?: string) => {
+      await press(screen.feed.getByRole('button', { name: of ?? name, exact: true }).first())
+      if (of) await press(screen.page.getByRole('menuitem', { name, exact: true }))
     }
 
     beforeAll(async () => {
@@ -109,8 +114,8 @@ describe('a change', () => {
 
     test('are a path, a diff, a command, its output, a code block and a message', async () => {
       await begin()
-      const copies = async (name: string, text: string) => {
-        await copy(name)
+      const copies = async (name: string, text: string, of?: string) => {
+        await copy(name, of)
         await expect
           .poll(() => screen.page.evaluate(() => navigator.clipboard.readText()), { message: name })
           .toBe(text)
@@ -119,12 +124,13 @@ describe('a change', () => {
       const once = (command: string) =>
         screen.feed.locator('.tool').getByText(command, { exact: true }).count()
       expect([await once('ls -a'), await once('check --all')]).toEqual([1, 1])
-      await copies('Copy path', 'tool.go')
-      await copies('Copy diff', '--- a/tool.go\n+++ b/tool.go\n@@ -1,1 +1,1 @@\n-a\n+b\n')
+      await copies('Copy path', 'tool.go', 'Change actions')
+      await copies('Copy diff', '--- a/tool.go\n+++ b/tool.go\n@@ -1,1 +1,1 @@\n-a\n+b\n', 'Change actions')
       await copies('Copy command', 'ls -a')
       await copies('Copy output', 'all of it')
       await copies('Copy code', 'echo block\n')
-      await copies('Copy as markdown', 'Run *this*:\n\n```sh\necho block\n```\n')
+      await copies('Copy as Markdown', 'Run *this*:\n\n```sh\necho block\n```\n', 'Message actions')
+      await copies('Copy', 'Run this:\n\necho block', 'Message actions')
       expect(screen.errors).toEqual([])
       await screen.page.close()
     })
@@ -132,7 +138,7 @@ describe('a change', () => {
     test('are the same at a plain-http address, which has no clipboard to write to', async () => {
       await begin(() => Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined }))
       for (const [name, text] of [
-        ['Copy path', 'tool.go'],
+        ['Copy command', 'ls -a'],
         ['Copy code', 'echo block\n'],
       ] as const) {
         await copy(name)
@@ -150,9 +156,11 @@ describe('a change', () => {
         Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })
         document.execCommand = () => false
       })
-      await copy('Copy path')
+      await copy('Copy command')
       await screen.feed.getByRole('button', { name: 'Not copied' }).waitFor()
       expect(await screen.feed.locator('[data-copied=true]').count()).toBe(0)
+      await copy('Copy link', 'Message actions')
+      await screen.page.getByText('Not copied: the browser does not let the app copy').waitFor()
       await shot(screen, `not-copied-${size.width}`)
       await screen.page.close()
     })

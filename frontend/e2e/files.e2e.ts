@@ -97,7 +97,8 @@ describe.each([
       await shot(screen, `changes-split-${size.width}`)
       await take('button', 'Side by side')
     }
-    await take('button', 'Copy diff')
+    await take('button', 'Change actions')
+    await take('menuitem', 'Copy diff')
     await until('the copied diff', async () =>
       (await page.evaluate(() => navigator.clipboard.readText())).startsWith(
         '--- a/beds/main.go\n+++ b/beds/main.go\n@@ -1,3 +1,3 @@\n',

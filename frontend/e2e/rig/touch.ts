@@ -16,3 +16,14 @@ export async function tap(at: Locator): Promise<void> {
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
   await cdp.detach()
 }
+
+/** Holds a finger on an element until what a long press does is there. */
+export async function hold(at: Locator, there: Locator): Promise<void> {
+  const { x, y, width, height } = (await at.boundingBox())!
+  const cdp = await at.page().context().newCDPSession(at.page())
+  const touchPoints = [{ x: x + Math.min(width / 2, 60), y: y + height / 2 }]
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+  await there.waitFor()
+  await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+  await cdp.detach()
+}

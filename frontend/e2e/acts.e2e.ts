@@ -1,0 +1,92 @@
+// What one does with a message on a phone, with its taps counted: by a long press or by the button in the margin.
+import { expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import { shot } from './rig/shot.ts'
+import { agents, say } from './rig/told.ts'
+import { hold, tap } from './rig/touch.ts'
+import type { CommentList, SessionInfo } from '../src/wire/gen.ts'
+
+const at = paired({ size: phone, hub: { agents } })
+
+test('a message has no row of buttons, and a long press on it opens its acts', async () => {
+  const id = await at.hub.newSession('Said', 'told')
+  await at.hub.turn(id, JSON.stringify([say('First *words*.')]))
+  await at.hub.turn(id, JSON.stringify([say('Second words.')]))
+  const screen = await at.device.watch(id, phone)
+  const { page } = screen
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  const message = screen.feed.locator('.message', { hasText: 'First words' })
+  const words = message.locator('.prose').last()
+  // As high as its words: its button is in the margin.
+  const high = async (of: typeof message) => (await of.boundingBox())!.height
+  expect(await high(message)).toBe(await high(words))
+  const more = message.getByRole('button', { name: 'Message actions' })
+  expect((await more.boundingBox())!.width).toBeGreaterThanOrEqual(44)
+
+  const menu = page.getByRole('menu', { name: 'Message' })
+  await hold(words, menu)
+  expect(await menu.getByRole('menuitem').allInnerTexts()).toEqual([
+    'Copy',
+    'Copy as Markdown',
+    'Select text',
+    'Copy link',
+    'Comment…',
+    'Fork from here',
+  ])
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await expect.poll(() => barriers(page)).toEqual([])
+    await shot(screen, `message-menu-${colorScheme}`)
+  }
+  await tap(menu.getByRole('menuitem', { name: 'Copy link' }))
+  const copied = () => page.evaluate(() => navigator.clipboard.readText())
+  await expect.poll(copied).toMatch(new RegExp(`/s/${id}\\?seq=\\d+$`))
+  await menu.waitFor({ state: 'detached' })
+
+  await tap(more)
+  await tap(menu.getByRole('menuitem', { name: 'Select text' }))
+  expect((await page.evaluate(() => getSelection()!.toString())).trim()).toBe('First words.')
+  expect(screen.errors).toEqual([])
+  await page.close()
+})
+
+test('a fork from the middle takes two taps', async () => {
+  const id = await at.hub.newSession('Forked', 'told')
+  await at.hub.turn(id, JSON.stringify([say('Up to here.')]))
+  const { seq } = await at.hub.event(id, 'turn_end')
+  await at.hub.turn(id, JSON.stringify([say('Not this.')]))
+  const screen = await at.device.watch(id, phone)
+  const { page } = screen
+  const menu = page.getByRole('menu', { name: 'Message' })
+  await hold(screen.feed.getByText('Up to here.', { exact: true }), menu)
+  await tap(menu.getByRole('menuitem', { name: 'Fork from here' }))
+  await page.waitForURL((url) => url.pathname.startsWith('/s/') && url.pathname !== `/s/${id}`)
+  const made = new URL(page.url()).pathname.slice('/s/'.length)
+  const { forked_from } = await at.hub.api<SessionInfo>('GET', `/api/sessions/${made}`)
+  expect(forked_from).toMatchObject({ session_id: id })
+  expect(forked_from!.seq).toBeLessThan(seq)
+  await page.close()
+})
+
+test('a finger that stays on a line of a change comments on it: two taps', async () => {
+  const id = await at.hub.newSession('Line')
+  await at.hub.prompt(id, '/edit NOTES.md')
+  const { permission_id, options } = (await at.hub.event(id, 'permission_request')).data
+  const { option_id } = options.find((o) => o.kind === 'allow_once')!
+  await at.hub.api('POST', `/api/sessions/${id}/permissions/${permission_id}`, { option_id })
+  await at.hub.event(id, 'turn_end')
+  const screen = await at.device.watch(id, phone)
+  const { page } = screen
+  const dialog = page.getByRole('dialog')
+  await hold(page.locator('article .l.add code').first(), dialog)
+  await page.locator('dialog textarea:focus').waitFor()
+  await page.keyboard.type('Why?')
+  await tap(page.getByRole('button', { name: 'Add comment' }))
+  await page.locator('.remark', { hasText: 'Why?' }).waitFor()
+  const { comments } = await at.hub.api<CommentList>('GET', `/api/sessions/${id}/comments`)
+  expect(comments[0]).toMatchObject({ text: 'Why?' })
+  expect(comments[0]!.line).toBeGreaterThan(0)
+  await page.close()
+})

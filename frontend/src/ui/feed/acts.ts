@@ -1,0 +1,109 @@
+import Copy from '@lucide/svelte/icons/copy'
+import FileText from '@lucide/svelte/icons/file-text'
+import GitFork from '@lucide/svelte/icons/git-fork'
+import Link from '@lucide/svelte/icons/link'
+import MessageSquare from '@lucide/svelte/icons/message-square'
+import Pencil from '@lucide/svelte/icons/pencil'
+import TextSelect from '@lucide/svelte/icons/text-select'
+import type { PromptItem, TextItem } from '../../state/items'
+import type { FileChange } from '../../state/tool'
+import { relative } from '../../text/path'
+import type { Screens } from '../app.svelte'
+import { held } from '../parts/held'
+import { copies, menu, type Choice } from '../parts/menu'
+import { onMessage } from '../review/remark'
+import type { SessionView } from '../session/view.svelte'
+import { comparer } from './changes.svelte'
+
+/** Opens the menu of a prompt or of an agent's message at its button. */
+export function messageActs(
+  app: Screens,
+  view: SessionView,
+  item: PromptItem | TextItem,
+  at: HTMLElement,
+): void {
+  const row = at.closest<HTMLElement>('[data-acts]')!
+  const prompt = item.kind === 'prompt' ? item : null
+  const scope = app.state.hub?.scope
+  const choices: (Choice | false)[] = [
+    // Of a text kept in a file only the beginning is here.
+    prompt !== null &&
+      view.again !== null &&
+      prompt.blobs.length === 0 && {
+        name: t`Edit and send again`,
+        icon: Pencil,
+        act: () => view.again?.(prompt),
+      },
+    {
+      name: t`Copy`,
+      icon: Copy,
+      act: () =>
+        copies(
+          app,
+          prompt
+            ? item.text
+            : (row.querySelector<HTMLElement>('.prose:not(.plain)')?.innerText.trim() ?? item.text),
+        ),
+    },
+    prompt === null && { name: t`Copy as Markdown`, icon: FileText, act: () => copies(app, item.text) },
+    matchMedia('(pointer: coarse)').matches && {
+      name: t`Select text`,
+      icon: TextSelect,
+      act: () => select(row),
+    },
+    {
+      name: t`Copy link`,
+      icon: Link,
+      act: () => copies(app, `${location.origin}/s/${view.id}?seq=${item.seq}`),
+    },
+    scope !== 'viewer' && {
+      name: t`Comment…`,
+      icon: MessageSquare,
+      act: () => onMessage(app, view, item.last, item.text),
+    },
+    scope === 'owner' && { name: t`Fork from here`, icon: GitFork, act: () => fork(app, view.id, item.last) },
+  ]
+  menu(
+    at,
+    prompt ? t`Prompt` : t`Message`,
+    choices.filter((c) => c !== false),
+  )
+}
+
+/** A finger that stays chooses no text there, unless this was asked for. */
+function select(row: HTMLElement): void {
+  row.dataset['selects'] = ''
+  getSelection()?.selectAllChildren(row.querySelector('.prose, p') ?? row)
+}
+
+/** Continues the session from an event in a new one. One from elsewhere has no folder here: that is asked. */
+async function fork(app: Screens, id: string, seq: number): Promise<void> {
+  if (app.state.list?.get(id)?.imported) return app.fork(seq)
+  try {
+    const made = await (await app.hub.review()).fork(id, { seq }, crypto.randomUUID())
+    app.router.go(`/s/${made.session_id}`)
+  } catch (error) {
+    app.say(t`Not forked: ${(error as Error).message}`)
+  }
+}
+
+/** Opens the menu of a change at its button. */
+export function changeActs(app: Screens, view: SessionView, change: FileChange, at: HTMLElement): void {
+  const path = relative(change.path, view.workspace)
+  menu(at, t`Change`, [
+    { name: t`Copy path`, icon: Link, act: () => copies(app, change.path) },
+    { name: t`Copy diff`, icon: Copy, act: () => copies(app, comparer.patch({ ...change, path })) },
+  ])
+}
+
+/** A finger that stays on a line of a change comments on it, and on a message opens its menu. */
+export function heldRows(feed: HTMLElement): () => void {
+  return held(feed, (target) => {
+    if (target.closest('a, button, input, [data-selects]')) return false
+    const at =
+      target.closest('.l')?.querySelector<HTMLElement>('.n.acts') ??
+      target.closest('[data-acts]')?.querySelector<HTMLElement>('.corner')
+    at?.click()
+    return at !== undefined && at !== null
+  })
+}
