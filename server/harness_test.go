@@ -79,7 +79,9 @@ type hubOptions struct {
 	now      func() time.Time // clock of the credentials; nil is time.Now
 	notify   notify.Timing
 	channels []notify.Channel
-	outgoing time.Duration    // how long a request to a service may take; zero is the default
+	outgoing time.Duration // how long a request to a service may take; zero is the default
+	// resolve looks up the names of services; nil is the system.
+	resolve  func(context.Context, string) ([]netip.Addr, error)
 	alone    bool             // do not poll for changes of credentials by other processes
 	untold   bool             // do not run the notifier, so that it reads no log
 	patience time.Duration    // how long a search waits for its turn; zero is the default
@@ -119,7 +121,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.door.Names([]string{h.addr}, nil)
 	h.notify, err = notify.Open(notify.Options{
 		Dir: o.dir, Manager: h.manager, Registry: h.registry, Since: since, Logger: logger, Timing: o.notify,
-		Guard:    &outgoing.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Bound: o.outgoing},
+		Guard:    &outgoing.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Bound: o.outgoing, Resolve: o.resolve},
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -236,11 +237,18 @@ func TestAServiceThatAsksForTimeGetsIt(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(refused), time.Second)
 }
 
+// leadTo has all names lead to an address.
+func leadTo(addr string) func(context.Context, string) ([]netip.Addr, error) {
+	return func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr(addr)}, nil
+	}
+}
+
 func TestAPushServiceOnAPrivateAddressIsNeverAsked(t *testing.T) {
-	h := startHub(t, hubOptions{notify: quick()})
+	h := startHub(t, hubOptions{notify: quick(), resolve: leadTo("10.0.0.1")})
 	b := newBrowser(t)
 	b.as = h.device("phone")
-	res := h.do("POST", "/api/push/subscriptions", subscriptionOf("https://10.0.0.1/push", b.key, b.auth), b.as)
+	res := h.do("POST", "/api/push/subscriptions", subscriptionOf("https://push.example/push", b.key, b.auth), b.as)
 	require.Equal(t, 201, res.status)
 	h.prompt(h.session(), "p1", "say 3")
 	require.Eventually(t, func() bool { return h.counts().Failed == 1 }, patience, 5*time.Millisecond)

@@ -2,11 +2,13 @@ package server_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +46,19 @@ func TestFault92OneCredentialFillsItsOwnPlacesForSubscriptionsAlone(t *testing.T
 		"zone":     {"quiet": map[string]string{"from": "22:00", "to": "07:00", "zone": strings.Repeat("x", 1000)}},
 	} {
 		require.Equal(t, 400, subscribe(bearer(h.token), "https://push.example/large", more).status, name)
+	}
+	for endpoint, says := range map[string]string{
+		"http://push.example/x": "use https", "https://127.0.0.1/x": "not a public address", "https://localhost:1/x": "not a public address",
+		"https://[::1]/x": "not a public address", "https://10.0.0.1/x": "not a public address",
+	} {
+		res := subscribe(bearer(token), endpoint, nil)
+		require.Equal(t, 400, res.status, endpoint)
+		require.Contains(t, string(res.body), says, endpoint)
+	}
+	for endpoint, status := range map[string]int{ // outgoing.allow names 127.0.0.1, for owners
+		"http://127.0.0.1:1/x": 201, "https://localhost:1/x": 201, "https://[::1]:1/x": 400, "https://10.0.0.1/x": 400,
+	} {
+		require.Equal(t, status, subscribe(bearer(h.token), endpoint, nil).status, endpoint)
 	}
 	// Fifteen viewers have what they may have together; the owner's places are free.
 	for i := range 20 {
@@ -107,14 +122,24 @@ func TestFault93HangingPushServicesDoNotDelayTheOwner(t *testing.T) {
 }
 
 func TestAnAddressThatOutgoingAllowNamesIsForOwnersAlone(t *testing.T) {
-	h := startHub(t, hubOptions{notify: quick()})
+	h := startHub(t, hubOptions{notify: quick(), resolve: leadTo("127.0.0.1")})
 	s := h.session()
+	var reached atomic.Int64
+	service := httptest.NewUnstartedServer(http.NotFoundHandler())
+	service.Config.ConnState = func(_ net.Conn, is http.ConnState) {
+		if is == http.StateNew {
+			reached.Add(1)
+		}
+	}
+	service.StartTLS()
+	defer service.Close()
 	b := newBrowser(t)
 	b.as = bearer(h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()}))
+	b.service.URL = "https://" + strings.Replace(service.Listener.Addr().String(), "127.0.0.1", "push.example", 1)
 	b.subscribe(h)
 	require.Less(t, h.do("POST", "/api/push/subscriptions/"+b.id+"/test", nil, b.as).status, 300)
 	require.Eventually(t, func() bool { return h.counts().Failed == 1 }, patience, time.Millisecond)
-	require.Empty(t, b.got)
+	require.Zero(t, reached.Load(), "the service was asked")
 	for range 5 {
 		h.do("POST", "/api/push/subscriptions/"+b.id+"/test", nil, b.as)
 	}

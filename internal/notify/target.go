@@ -116,6 +116,13 @@ func (n *Notifier) Subscribe(grant auth.Grant, in wire.NewSubscription) (id stri
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	guard := n.guard
+	if !ownsAll(grant) {
+		guard = guard.Public()
+	}
+	if err := guard.Check(in.Endpoint); err != nil {
+		return "", fmt.Errorf("%w: nothing would be sent to this endpoint: %w", ErrInvalid, err)
+	}
 	before := slices.Clone(n.saved.Subscriptions)
 	made := subscription{
 		ID: randomID(), Device: grant.ID, Kind: string(grant.Kind), Endpoint: in.Endpoint, P256dh: in.Keys.P256dh, Auth: in.Keys.Auth,

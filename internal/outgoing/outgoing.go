@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -36,6 +37,8 @@ var (
 	ErrRefused = errors.New("refused by the outgoing guard")
 	// ErrTooLarge says that a request or an answer has more than MaxBytes.
 	ErrTooLarge = errors.New("too large")
+
+	errPlain = fmt.Errorf("%w: http is only for addresses that outgoing.allow names; use https", ErrRefused)
 )
 
 // Guard sends requests. Its methods may be called at any time from any goroutine.
@@ -57,6 +60,26 @@ func (g *Guard) Public() *Guard {
 	public := *g
 	public.Allow = nil
 	return &public
+}
+
+// Check refuses an address to which Send sends nothing, as far as its text says. The
+// addresses of a name are looked up when something is sent.
+func (g *Guard) Check(address string) error {
+	u, err := checkURL(address)
+	if err != nil {
+		return err
+	}
+	host, plain := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Scheme == "http"
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		host = "127.0.0.1"
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return g.check(addr, plain)
+	}
+	if plain && len(g.Allow) == 0 {
+		return errPlain
+	}
+	return nil
 }
 
 // Answer is the answer to a request.
@@ -219,7 +242,7 @@ func (g *Guard) check(addr netip.Addr, plain bool) error {
 		}
 	}
 	if plain {
-		return fmt.Errorf("%w: http is only for addresses that outgoing.allow names; use https", ErrRefused)
+		return errPlain
 	}
 	if !public(addr) {
 		return fmt.Errorf("%w: %s is not a public address, and outgoing.allow does not name it", ErrRefused, addr)
