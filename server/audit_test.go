@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,6 +67,39 @@ func TestGrantsAnswersDeletionsAndRefusalsAreInTheAuditTrail(t *testing.T) {
 	viewer := h.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: s.ID()})
 	require.Equal(t, 403, h.do("GET", "/api/audit", nil, http.Header{"Authorization": {"Bearer " + viewer}}).status)
 	require.Equal(t, 400, h.api("GET", "/api/audit?after=x", nil).status)
+}
+
+func TestACollaboratorThatDropsWaitingPromptsIsInTheAuditTrail(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	s := h.session()
+	guest := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID(), Name: "guest"}))
+	p := h.dial("/api/sessions/" + s.ID() + "/ws")
+	p.send(&wire.Prompt{RequestID: "r", SessionID: s.ID(), PromptID: "p0", Text: "ask"})
+	find(p, func(m *wire.State) bool { return len(m.PendingPermissions) == 1 })
+	queue := func(ids ...string) {
+		for _, id := range ids {
+			require.Equal(t, 202, h.api("POST", "/api/sessions/"+s.ID()+"/queue", map[string]string{"prompt_id": id, "text": "later"}).status)
+		}
+	}
+	queue("p1", "p2", "p3")
+	require.Equal(t, 204, h.do("DELETE", "/api/sessions/"+s.ID()+"/queue/p2", nil, guest).status)
+	require.Equal(t, 204, h.do("DELETE", "/api/sessions/"+s.ID()+"/queue", nil, guest).status)
+	require.Equal(t, 204, h.do("DELETE", "/api/sessions/"+s.ID()+"/queue", nil, guest).status, "it is empty")
+	queue("p4", "p5")
+	p.send(&wire.QueueRemove{RequestID: "q", SessionID: s.ID(), PromptID: "p4"})
+	find(p, func(m *wire.State) bool { return len(m.Queue) == 1 })
+	p.send(&wire.QueueClear{RequestID: "c", SessionID: s.ID()})
+	find(p, func(m *wire.State) bool { return len(m.Queue) == 0 })
+	var left []string
+	require.Eventually(t, func() bool { // a socket is not answered
+		left = nil
+		for _, r := range h.audit("0") {
+			left = append(left, fmt.Sprintf("%s %s %s", r.By, r.Verb, r.Detail))
+			require.Equal(t, s.ID(), r.SessionID)
+		}
+		return len(left) == 4
+	}, patience, 5*time.Millisecond)
+	require.Equal(t, []string{"guest prompt_removed p2", "guest queue_cleared 2", "owner prompt_removed p4", "owner queue_cleared 1"}, left)
 }
 
 // Fault 86 of the fault list.

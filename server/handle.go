@@ -112,9 +112,13 @@ func (c *SessionWSClient) handleVerb(message wire.Message) {
 			return s.QueueMove(c.ctx, m.PromptID, m.Position, actor)
 		})
 	case *wire.QueueRemove:
-		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueRemove(c.ctx, m.PromptID, actor) })
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error {
+			return c.server.api.RemoveQueued(c.ctx, c.peer, *c.grant.Load(), s, m.PromptID)
+		})
 	case *wire.QueueClear:
-		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error { return s.QueueClear(c.ctx, actor) })
+		c.with(m.RequestID, m.SessionID, auth.Act, func(s *session.BackgroundSession) error {
+			return c.server.api.ClearQueue(c.ctx, c.peer, *c.grant.Load(), s)
+		})
 	case *wire.ForceReset:
 		c.aside(m.RequestID, m.SessionID, auth.Act, func(ctx context.Context, s *session.BackgroundSession) error { return s.ForceReset(ctx, actor) })
 	case *wire.ResumeTurn:

@@ -80,6 +80,8 @@ const (
 	FolderMade       Verb = "folder_made"       // detail: its path
 	WorktreeRemoved  Verb = "worktree_removed"  // detail: its path
 	SessionDeleted   Verb = "session_deleted"
+	QueueCleared     Verb = "queue_cleared"    // detail: how many prompts waited
+	PromptRemoved    Verb = "prompt_removed"   // from the queue; detail: its id
 	SignInFailed     Verb = "sign_in_failed"   // detail: why
 	LeftOut          Verb = "records_left_out" // detail: how many, and of which hour
 )

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -59,7 +62,7 @@ func queueRoute(s *API, c *call, own *session.BackgroundSession) error {
 func queueAddRoute(s *API, c *call) error { return askAgent(c, session.WhenQueue) }
 
 func queueClearRoute(s *API, c *call, own *session.BackgroundSession) error {
-	return c.done(own.QueueClear(c.r.Context(), c.grant.By()))
+	return c.done(s.ClearQueue(c.r.Context(), c.r.RemoteAddr, c.grant, own))
 }
 
 func queueItemRoute(s *API, c *call) error {
@@ -94,5 +97,30 @@ func queueRemoveRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.done(own.QueueRemove(c.r.Context(), id, c.grant.By()))
+	return c.done(s.RemoveQueued(c.r.Context(), c.r.RemoteAddr, c.grant, own, id))
+}
+
+// ClearQueue empties a queue for a credential at an address, and records that.
+func (s *API) ClearQueue(ctx context.Context, peer string, g auth.Grant, own *session.BackgroundSession) error {
+	waiting := len(own.Queue())
+	if err := own.QueueClear(ctx, g.By()); err != nil {
+		return err
+	}
+	s.noteDropped(peer, g, own, waiting)
+	return nil
+}
+
+func (s *API) noteDropped(peer string, g auth.Grant, own *session.BackgroundSession, waiting int) {
+	if waiting > 0 {
+		s.note(peer, g, audit.Record{Verb: audit.QueueCleared, SessionID: own.ID(), Detail: fmt.Sprint(waiting)})
+	}
+}
+
+// RemoveQueued removes a waiting prompt for a credential at an address, and records that.
+func (s *API) RemoveQueued(ctx context.Context, peer string, g auth.Grant, own *session.BackgroundSession, promptID string) error {
+	if err := own.QueueRemove(ctx, promptID, g.By()); err != nil {
+		return err
+	}
+	s.note(peer, g, audit.Record{Verb: audit.PromptRemoved, SessionID: own.ID(), Detail: promptID})
+	return nil
 }

@@ -179,13 +179,14 @@ func reopenRoute(s *API, c *call) error {
 }
 
 func endRoute(s *API, c *call, own *session.BackgroundSession, in wire.EndSession) error {
-	end := own.End
+	end, dropped := own.End, 0
 	if in.DropQueue {
-		end = own.DropAndEnd
+		end, dropped = own.DropAndEnd, len(own.Queue())
 	}
 	if err := end(c.r.Context(), in.Reason, c.grant.By()); err != nil {
 		return err
 	}
+	s.noteDropped(c.r.RemoteAddr, c.grant, own, dropped)
 	return sessionRoute(s, c, own)
 }
 
