@@ -121,6 +121,7 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 		"it needs a filter":      {filtered, session.ForkRequest{Worktree: &session.NewWorktree{Folder: filepath.Join(root, "w")}}, state.ErrConflict, `filter "lfs"`},
 		"in no repository":       {elsewhere, session.ForkRequest{Worktree: &session.NewWorktree{Folder: filepath.Join(root, "w")}}, state.ErrInvalid, "no git repository"},
 		"outside of the folders": {b, session.ForkRequest{Worktree: &session.NewWorktree{Folder: filepath.Join(filepath.Dir(root), "w")}}, state.ErrForbidden, "outside the allowed folders"},
+		"inside of a .git":       {b, session.ForkRequest{Worktree: &session.NewWorktree{Folder: filepath.Join(root, "project", ".git", "w")}}, state.ErrInvalid, "the files of git itself"},
 		"no whole path":          {b, session.ForkRequest{Worktree: &session.NewWorktree{Folder: "w"}}, state.ErrInvalid, "absolute"},
 		"two folders":            {b, session.ForkRequest{Worktree: &session.NewWorktree{Folder: filepath.Join(root, "w")}, Workspace: root}, state.ErrInvalid, "not both"},
 		"an unknown agent":       {b, session.ForkRequest{Worktree: &session.NewWorktree{Folder: filepath.Join(root, "w")}, Agent: "other"}, state.ErrInvalid, "no agent"},
@@ -130,6 +131,7 @@ func TestAWorktreeThatCannotBeMadeLeavesNothing(t *testing.T) {
 		require.ErrorIs(t, err, c.is, name)
 		require.ErrorContains(t, err, c.says, name)
 		require.NoDirExists(t, filepath.Join(root, "w"), name)
+		require.NoDirExists(t, filepath.Join(root, "project", ".git", "w"), name)
 		require.Empty(t, c.of.Info().Forks, name)
 	}
 }

@@ -11,12 +11,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
@@ -197,6 +199,9 @@ func (m Maker) start(ctx context.Context, r *gitstate.Repository, request Reques
 func place(allowed *settings.Hub, r *gitstate.Repository, request Request) (parent, prefix string, err error) {
 	if request.Folder != "" {
 		folder, err := allowed.NewFolder(request.Folder)
+		if err == nil && inGit(r, folder) {
+			err = fmt.Errorf("%w: %q is in the files of git itself: name another folder for the working copy", state.ErrInvalid, folder)
+		}
 		return filepath.Dir(folder), "", err
 	}
 	parent = filepath.Join(allowed.Worktrees.Folder, filepath.Base(r.Worktree))
@@ -220,6 +225,15 @@ func place(allowed *settings.Hub, r *gitstate.Repository, request Request) (pare
 		return "", "", fmt.Errorf("%w: working copies would be made in %q, which is in the git repository %q: name another folder, worktrees in the configuration", state.ErrConflict, real, at)
 	}
 	return real, prefix, nil
+}
+
+// inGit reports whether a real path is in a .git, or in what the repository has outside
+// of its own.
+func inGit(r *gitstate.Repository, path string) bool {
+	return ownfiles.InGit(path) || slices.ContainsFunc(gitstate.Own(r.Worktree), func(own string) bool {
+		below, err := filepath.Rel(own, path)
+		return err == nil && filepath.IsLocal(below)
+	})
 }
 
 // workspaceIn is the folder of a worktree that corresponds to the one it is a copy of.

@@ -48,7 +48,7 @@ func arrows() map[string]row {
 		"session/slots":               {[]string{"internal/bell"}, false},
 		"session/presence":            {[]string{"session/state", "internal/bell"}, false},
 		"session/settings":            {[]string{"session/state", "session/event", "internal/rootfs"}, false},
-		"session/worktree":            {[]string{"session/event", "session/settings", "session/state", "internal/gitstate"}, false},
+		"session/worktree":            {[]string{"session/event", "session/settings", "session/state", "internal/gitstate", "internal/ownfiles"}, false},
 		"session/filestate":           {[]string{"internal/gitstate", "internal/ownfiles", "internal/rootfs", "internal/disk"}, false},
 		"session/recovery":            {[]string{"session/journal", "session/problem", "session/state", "session/event", "queue"}, false},
 		"session/event":               {nil, false},
