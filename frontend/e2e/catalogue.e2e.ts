@@ -1,6 +1,6 @@
 // Checks every state of every screen under the hub's content security policy. A state is shown at both sizes: light
-// at one, where every axe rule runs, and dark at the other, where only the rules about colours run. The sizes swap
-// from one state to the next. The dark views have their words in a pseudo-language, in which a word in plain letters is
+// at one, where every axe rule runs, and dark at the other, where only the rules about colours run, and only for every
+// third state. The sizes swap from one state to the next. The dark views have their words in a pseudo-language, in which a word in plain letters is
 // missing in src/words.json. The states are shown one after the other in one page. With ABIDE_SOAK every rule runs on
 // every state at both sizes in both themes, and the page is loaded for each. ABIDE_SHOTS names a folder for
 // screenshots, which have the app's own words.
@@ -37,7 +37,7 @@ describe('every state of the catalogue is shown without errors and accessibility
     catalogue.views.filter(({ name }) => whole || shots !== undefined || pairs[i % 2]!.includes(name))
 
   test.each(wanted.map(({ name }, i) => [name, i] as const))('%s', async (name, i) => {
-    const looked = await Promise.allSettled(views(i).map((view) => look(view, name)))
+    const looked = await Promise.allSettled(views(i).map((view) => look(view, name, i)))
     for (const each of looked) if (each.status === 'rejected') throw each.reason
   })
 
@@ -168,9 +168,10 @@ describe('every state of the catalogue is shown without errors and accessibility
     expect(found).toEqual({ some: [true, true], outside: 0 })
   })
 
-  async function look(view: View, state: string): Promise<void> {
+  async function look(view: View, state: string, i: number): Promise<void> {
     await view.show(state)
-    expect(await view.barriers(), view.name).toEqual([])
+    if (whole || view.name.endsWith('light') || i % 3 === 0)
+      expect(await view.barriers(), view.name).toEqual([])
     const pseudo = view.name.endsWith('dark') && shots === undefined
     if (pseudo) expect(await strangeWords(view, known), 'words that are not in src/words.json').toEqual({})
     const lost = await view.page.getByText('This entry cannot be shown').count()
