@@ -130,9 +130,26 @@ func (b *beginning) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.name, "name", "", "display name of the session")
 	cmd.Flags().StringVar(&b.mode, "mode", "", "begin in mode `M` of the agent (default: as configured; `abide agents` lists those known)")
 	cmd.Flags().StringVar(&b.model, "model", "", "begin with model `M` of the agent")
+	b.addWorktree(cmd, "the folder's commit")
+}
+
+// addWorktree adds the flags of a working copy, which begins where start says unless the
+// person names a base.
+func (b *beginning) addWorktree(cmd *cobra.Command, start string) {
 	cmd.Flags().BoolVar(&b.worktree, "worktree", false, "work in a git worktree of the folder's repository, on a new branch")
 	cmd.Flags().StringVar(&b.branch, "branch", "", "with --worktree, call the new branch `B` (default: abide/ and words of the prompt)")
-	cmd.Flags().StringVar(&b.base, "base", "", "with --worktree, begin at the branch, tag or commit `REF` (default: the folder's commit)")
+	cmd.Flags().StringVar(&b.base, "base", "", "with --worktree, begin at the branch, tag or commit `REF` (default: "+start+")")
+}
+
+// newWorktree is the working copy that the flags ask for; nil if they ask for none.
+func (b *beginning) newWorktree() (*wire.NewWorktree, error) {
+	if b.worktree {
+		return &wire.NewWorktree{Branch: b.branch, Base: b.base}, nil
+	}
+	if b.branch+b.base != "" {
+		return nil, Usagef("--branch and --base go with --worktree")
+	}
+	return nil, nil
 }
 
 func (b *beginning) addFiles(cmd *cobra.Command) {
@@ -155,13 +172,11 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if err != nil {
 		return wire.SessionInfo{}, err
 	}
-	if b.branch+b.base != "" && !b.worktree {
-		return wire.SessionInfo{}, Usagef("--branch and --base go with --worktree")
+	copied, err := b.newWorktree()
+	if err != nil {
+		return wire.SessionInfo{}, err
 	}
-	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model}
-	if b.worktree {
-		request.Worktree = &wire.NewWorktree{Branch: b.branch, Base: b.base}
-	}
+	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model, Worktree: copied}
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}

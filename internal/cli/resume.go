@@ -206,3 +206,57 @@ func interruption(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (wir
 	}
 	return open, err
 }
+
+func (p *Program) fork() *cobra.Command {
+	var b beginning
+	var at int64
+	cmd := p.onSession(&cobra.Command{
+		Use: "fork ID [PROMPT]", Short: "Continue a session in a new one, from its end or an event; print the id",
+		Long: "Make a session that begins with what was said in another one, up to its end or an event, and print its id. The other one stays as it is.\n" +
+			"With PROMPT, or stdin for -, the new session is asked at once.",
+		Example: "abide fork - --worktree 'Try it with a queue instead'\nabide fork 9f3a --at 120",
+		Args:    cobra.RangeArgs(1, 2),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
+		request := wire.NewFork{Seq: event.Seq(at), Agent: b.agent}
+		if at == 0 {
+			request.Seq = s.MaxSeq
+		}
+		var err error
+		if request.Worktree, err = b.newWorktree(); err != nil {
+			return err
+		}
+		if b.folder != "" {
+			if request.Workspace, err = p.folder(b.folder); err != nil {
+				return err
+			}
+		}
+		prompt := ""
+		if len(args) > 0 {
+			if prompt, err = p.words(args[0]); err != nil {
+				return err
+			}
+		}
+		key := newKey()
+		made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Fork(ctx, s.SessionID, request, key) })
+		if err != nil {
+			return err
+		}
+		if prompt != "" {
+			ask := wire.NewPrompt{PromptID: key, Text: prompt}
+			if _, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, ask) }); err != nil {
+				return err
+			}
+		}
+		if p.json {
+			return p.PrintJSON(made)
+		}
+		_, err = fmt.Fprintln(p.Stdout, made.SessionID)
+		return err
+	})
+	cmd.Flags().Int64Var(&at, "at", 0, "continue from the event with this `SEQ` (default: the end)")
+	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: that of the session)")
+	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: that of the session)")
+	b.addWorktree(cmd, "the folder's commit by then")
+	p.JSONFlag(cmd)
+	return cmd
+}

@@ -96,6 +96,14 @@ func (h *Hub) Create(ctx context.Context, n wire.NewSession, key string) (wire.S
 	return info, err
 }
 
+// Fork makes a session that continues from an event of another one. The key is as in
+// Create.
+func (h *Hub) Fork(ctx context.Context, id string, n wire.NewFork, key string) (wire.SessionInfo, error) {
+	var info wire.SessionInfo
+	err := h.send(ctx, http.MethodPost, "/api/sessions/"+url.PathEscape(id)+"/fork", keyed(key), n, &info)
+	return info, err
+}
+
 // keyed is the header that makes a repeated request harmless.
 func keyed(key string) http.Header {
 	header := http.Header{}
