@@ -32,9 +32,9 @@ export default defineConfig({
         codeSplitting: sessionWhole(),
         // The app names each of its parts: a hash that tells two versions of one part apart is
         // enough.
-        entryFileNames: 'assets/[name]-[hash:6].js',
-        chunkFileNames: 'assets/[name]-[hash:6].js',
-        assetFileNames: 'assets/[name]-[hash:6][extname]',
+        entryFileNames: 'assets/[name]-[hash:7].js',
+        chunkFileNames: 'assets/[name]-[hash:7].js',
+        assetFileNames: 'assets/[name]-[hash:7][extname]',
       },
       checks: { bundlerTimings: false },
     },
