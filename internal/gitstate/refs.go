@@ -1,7 +1,7 @@
 package gitstate
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,15 +10,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 )
 
 const (
-	// lockPatience is how long a ref's lock of another process is waited for, and
-	// lockEvery how often it is looked for.
-	lockPatience = 10 * time.Second
-	lockEvery    = 20 * time.Millisecond
 	// mostPackedRefs bounds packed-refs where it is written anew.
 	mostPackedRefs = 64 << 20
 	mostRefName    = 200
@@ -30,9 +24,6 @@ var (
 	ErrBranchExists = errors.New("the branch exists already")
 	// ErrMoved says that a ref does not have the value that it was expected to have.
 	ErrMoved = errors.New("the branch has changed meanwhile")
-	// ErrLocked says that another process holds a lock of the repository for longer than
-	// ten seconds, or left it behind.
-	ErrLocked = errors.New("locked by another program")
 	// ErrNoRef says that a name leads to no commit.
 	ErrNoRef = errors.New("no such branch, tag or commit")
 )
@@ -109,82 +100,6 @@ func (r *Repository) filed() error {
 	return nil
 }
 
-// refLock is the lock of a ref, as git takes it: a file beside it.
-type refLock struct {
-	common *os.Root
-	ref    string
-	file   *os.File
-}
-
-// lockRef waits for the lock of a ref.
-func lockRef(ctx context.Context, common *os.Root, ref string) (*refLock, error) {
-	file, err := awaitLock(ctx, common, ref+".lock", func() error {
-		return common.MkdirAll(path.Dir(ref), 0o777)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &refLock{common, ref, file}, nil
-}
-
-// awaitLock makes a lock file that is not there yet.
-func awaitLock(ctx context.Context, common *os.Root, name string, before func() error) (*os.File, error) {
-	until := time.Now().Add(lockPatience)
-	for {
-		err := before()
-		if err == nil {
-			var file *os.File
-			if file, err = common.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err == nil {
-				return file, nil
-			}
-		}
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // git removes folders without refs
-		case errors.Is(err, syscall.ENOTDIR):
-			return nil, fmt.Errorf("%w: %s", ErrBranchExists, path.Dir(name))
-		case !errors.Is(err, fs.ErrExist):
-			return nil, err
-		}
-		if time.Now().After(until) {
-			return nil, fmt.Errorf("%w: if no git is running, delete %s", ErrLocked, filepath.Join(common.Name(), name))
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(lockEvery):
-		}
-	}
-}
-
-// set gives the ref its value, and the lock up.
-func (l *refLock) set(commit string) error {
-	_, err := l.file.WriteString(commit + "\n")
-	err = errors.Join(err, l.file.Sync(), l.file.Close())
-	if err == nil {
-		if info, failed := l.common.Lstat(l.ref); failed == nil && info.IsDir() {
-			_ = removeEmpty(l.common, l.ref) // refs were in it; rename fails if some are
-		}
-		err = l.common.Rename(l.ref+".lock", l.ref)
-	}
-	if err != nil {
-		return errors.Join(err, l.common.Remove(l.ref+".lock"))
-	}
-	return nil
-}
-
-// removeEmpty removes a folder in which there are only folders.
-func removeEmpty(common *os.Root, dir string) error {
-	entries, err := fs.ReadDir(common.FS(), dir)
-	for _, e := range entries {
-		err = errors.Join(err, removeEmpty(common, path.Join(dir, e.Name())))
-	}
-	return errors.Join(err, common.Remove(dir))
-}
-
-func (l *refLock) release() error {
-	return errors.Join(l.file.Close(), l.common.Remove(l.ref+".lock"))
-}
-
 // createBranch makes a branch that is not there yet, as git does: under its lock.
 func (r *Repository) createBranch(ctx context.Context, name, commit string) error {
 	if err := r.filed(); err != nil {
@@ -210,7 +125,7 @@ func (r *Repository) createBranch(ctx context.Context, name, commit string) erro
 	if err != nil {
 		return errors.Join(err, lock.release())
 	}
-	return lock.set(commit)
+	return lock.put([]byte(commit + "\n"))
 }
 
 // inTheWay reports whether a ref of this name cannot be made.
@@ -302,35 +217,33 @@ func (r *Repository) unpackAll(ctx context.Context, common *os.Root, refs map[st
 	if err := r.eachPacked(func(name, _ string) bool { packed = refs[name]; return !packed }); err != nil || !packed {
 		return err
 	}
-	lock, err := awaitLock(ctx, common, "packed-refs.lock", func() error { return nil })
+	lock, err := lockFile(ctx, common, "packed-refs", func() error { return nil })
 	if err != nil {
 		return err
 	}
-	err = r.writePacked(lock, refs)
-	if err = errors.Join(err, lock.Close()); err == nil {
-		err = common.Rename("packed-refs.lock", "packed-refs")
-	}
+	text, err := r.packedWithout(refs)
 	if err != nil {
-		return errors.Join(err, common.Remove("packed-refs.lock"))
+		return errors.Join(err, lock.release())
 	}
-	return nil
+	return lock.put(text)
 }
 
-// writePacked writes packed-refs without some refs.
-func (r *Repository) writePacked(to *os.File, without map[string]bool) error {
+// packedWithout is packed-refs without some refs.
+func (r *Repository) packedWithout(without map[string]bool) ([]byte, error) {
 	text, err := readRegular(r.common, "packed-refs", mostPackedRefs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out, left := bufio.NewWriter(to), false
+	var out bytes.Buffer
+	left := false
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "^") && left {
 			continue // the commit of the tag that was left out
 		}
 		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if left = without[name]; !left {
-			_, _ = out.WriteString(line) // Flush has the error
+			out.WriteString(line)
 		}
 	}
-	return errors.Join(out.Flush(), to.Sync())
+	return out.Bytes(), nil
 }

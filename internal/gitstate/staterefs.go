@@ -33,7 +33,7 @@ func (r *Repository) KeepState(ctx context.Context, group, name, commit string) 
 	if err != nil {
 		return fmt.Errorf("keep state %s: %w", ref, err)
 	}
-	return lock.set(commit)
+	return lock.put([]byte(commit + "\n"))
 }
 
 // States lists the states of a group by their names.
