@@ -35,6 +35,7 @@ type BackgroundSession struct {
 	// uploading is held for reading by uploads, and for writing by the removal of
 	// old ones.
 	uploading sync.RWMutex
+	acting    chan struct{} // holds a value while its branch is acted on
 	counting  chan struct{} // holds a value while an overview is computed
 	estimate  atomic.Pointer[segmentEstimate]
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/branch"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
@@ -91,6 +92,7 @@ type Manager struct {
 	spoolDir  string
 	hub       hub
 	worktrees worktree.Maker
+	branches  branch.Maker
 	settings  atomic.Pointer[settings.Hub]
 	pool      *slots.Pool
 	changes   *list.ChangeFeed
@@ -140,6 +142,7 @@ func NewManager(o Options) (*Manager, error) {
 	m := &Manager{
 		journal: o.Store, spoolDir: o.SpoolDir,
 		worktrees: worktree.Maker{Git: o.Git, Logger: o.Logger},
+		branches:  branch.Maker{Git: o.Git, Logger: o.Logger},
 		pool:      slots.NewPool(0),
 		changes:   list.NewChangeFeed(),
 		reads:     list.OpenReadMarks(o.Store.Files(), o.Logger),
@@ -214,7 +217,13 @@ func (m *Manager) wakeSessions() {
 		}
 		// A session that cannot be opened is listed in Problems and does not delay
 		// the others.
-		_, _ = m.Session(m.ctx, meta.SessionID)
+		b, err := m.Session(m.ctx, meta.SessionID)
+		if err == nil {
+			err = m.settleAct(m.ctx, b)
+		}
+		if err != nil {
+			m.logger.Debug("a session was not woken", "session", meta.SessionID, "err", err)
+		}
 	}
 }
 

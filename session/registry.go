@@ -193,7 +193,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
 		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), forks: m.hub.forks, logger: logger,
-		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1),
+		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1), acting: make(chan struct{}, 1),
 	}
 	r := recovery.New(log, q, m.settings.Load().Agent(log.Metadata().Agent).Delegating)
 	r.Told = b.shown.read

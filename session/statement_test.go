@@ -23,6 +23,7 @@ func statements(t *testing.T) []event.Note {
 	own, err := json.Marshal(map[string]any{"rule": state.Rule{ID: "own", Scope: state.RuleSession}})
 	require.NoError(t, err)
 	raw := map[string]json.RawMessage{
+		state.NoteBranch:    json.RawMessage(`{"act":"commit","stage":"done","key":"k"}`),
 		state.NoteRuleAdded: rule, state.NoteRuleRevoked: own, state.NoteRecording: json.RawMessage(`{"id":"x","open":true}`),
 		state.NoteSetup: json.RawMessage(`{"failed":"exit code 1"}`),
 	}

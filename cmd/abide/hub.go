@@ -198,6 +198,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
 	queues, directories := map[string]settings.Queue{}, map[string][]string{}
 	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: map[string][]string{}, Setups: map[string][]string{}}
+	git := map[string]settings.Git{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
@@ -208,6 +209,9 @@ func (h *hub) settings(c config.Config) settings.Hub {
 				worktrees.Setups[dir] = p.Worktree.Setup
 			}
 		}
+		if p.Git != nil {
+			git[dir] = settings.Git(*p.Git)
+		}
 		if p.Directories != nil {
 			directories[dir] = p.Directories
 		}
@@ -217,7 +221,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, UndoWait: c.UndoWait,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, UndoWait: c.UndoWait,
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},

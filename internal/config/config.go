@@ -67,6 +67,8 @@ type Project struct {
 	Queue *Queue
 	// Worktree is for the working copies of repositories there; nil leaves it.
 	Worktree *Worktree
+	// Git is for acts on the branches of sessions there; nil leaves it.
+	Git *Git
 	// Directories are absolute ones in which the project's agents may work, too.
 	Directories []string
 }
@@ -83,6 +85,14 @@ type Worktree struct {
 	// Setup is a command and its arguments that runs in a new working copy before the agent
 	// starts; empty runs none.
 	Setup []string
+}
+
+// Git says what may be done on the branches of sessions.
+type Git struct {
+	// Push lets the hub run the person's git: credential helpers, ssh and gpg.
+	Push bool
+	// Collaborators lets collaborators commit and update.
+	Collaborators bool
 }
 
 // Channel is a way beside push to be told of sessions.

@@ -77,6 +77,7 @@ type fileQueue struct {
 type fileProject struct {
 	Queue    *fileProjectQueue `yaml:"queue"`
 	Worktree *fileWorktree     `yaml:"worktree"`
+	Git      *fileGit          `yaml:"git"`
 
 	Directories []string `yaml:"directories"`
 }
@@ -84,6 +85,11 @@ type fileProject struct {
 type fileWorktree struct {
 	Copy  []string `yaml:"copy"`
 	Setup []string `yaml:"setup"`
+}
+
+type fileGit struct {
+	Push          bool `yaml:"push"`
+	Collaborators bool `yaml:"collaborators"`
 }
 
 type fileProjectQueue struct {

@@ -165,3 +165,16 @@ func (g *Git) Remote(ctx context.Context, r *Repository) string {
 	}
 	return (&standIn{own: own}).remote()
 }
+
+// Holds reports whether a commit has another one in its history.
+func (g *Git) Holds(ctx context.Context, r *Repository, commit, other string) (bool, error) {
+	if !isCommit(commit) || !isCommit(other) {
+		return false, fmt.Errorf("is %q in %q: no commits", other, commit)
+	}
+	_, err := g.Run(ctx, r, r.Worktree, "merge-base", "--is-ancestor", other, commit)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}

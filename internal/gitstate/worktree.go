@@ -189,28 +189,17 @@ func (g *Git) suitedTree(ctx context.Context, s *standIn, commit string) ([]Entr
 	return entries, g.stream(ctx, c, func(out io.Reader) error { return needsNothing(bufio.NewReader(out)) })
 }
 
-// needsNothing reads what `git check-attr -z` prints: path, attribute and value.
+// needsNothing refuses files that need a filter or another encoding.
 func needsNothing(out *bufio.Reader) error {
-	for {
-		var fields [3]string
-		for i := range fields {
-			text, err := out.ReadString(0)
-			if errors.Is(err, io.EOF) && i == 0 && text == "" {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("read attributes: %w", err)
-			}
-			fields[i] = strings.TrimSuffix(text, "\x00")
+	return eachAttribute(out, func(_, name, value string) error {
+		if slices.Contains([]string{"unspecified", "unset", "set"}, value) {
+			return nil
 		}
-		if slices.Contains([]string{"unspecified", "unset", "set"}, fields[2]) {
-			continue
+		if name == "filter" {
+			return fmt.Errorf("%w: its files need the filter %q", ErrUnsuited, value)
 		}
-		if fields[1] == "filter" {
-			return fmt.Errorf("%w: its files need the filter %q", ErrUnsuited, fields[2])
-		}
-		return fmt.Errorf("%w: its files need the encoding %q", ErrUnsuited, fields[2])
-	}
+		return fmt.Errorf("%w: its files need the encoding %q", ErrUnsuited, value)
+	})
 }
 
 // fillWorktree writes the files of a new worktree, and ends its making.

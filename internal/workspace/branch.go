@@ -102,6 +102,14 @@ func (f *Files) Branch(ctx context.Context, folder, named, from string) (wire.Br
 	return b.found, nil
 }
 
+// LookAgain makes the next Branch ask git, because something was done there.
+func (f *Files) LookAgain(folder string) {
+	b := f.branches.in(folder, time.Now())
+	b.turn <- struct{}{}
+	b.at = time.Time{}
+	<-b.turn
+}
+
 // look fills in what is found now.
 func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, named, from string) error {
 	head, err := r.Head()

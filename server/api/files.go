@@ -95,13 +95,6 @@ func fileRows() section {
 				doc{summary: "Where the workspace's git repository stands, and at most 1,000 changed files.", out: wire.Changes{}, status: 200},
 			},
 			{
-				"GET", one + "/branch", auth.Credential, auth.Act, false, branchRoute,
-				doc{
-					summary: "Where the session's branch stands beside its base. Git runs once in three seconds for it, twice as rarely while commits are added. Files keeps the list of changes; here they are counted.",
-					out:     wire.Branch{}, status: 200,
-				},
-			},
-			{
 				"GET", one + "/change", auth.Credential, auth.Act, false, changeRoute,
 				doc{
 					summary: "A file of the session's workspace in the commit and as it is now, each side a text of at most 2 MiB. A side without the file is absent; unknown says why the texts are left out.",
@@ -222,28 +215,6 @@ func changesRoute(s *API, c *call) error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
 	defer cancel()
 	return c.answer(s.files.Changes(ctx, root))
-}
-
-// branchRoute answers with the state of the session's branch.
-func branchRoute(s *API, c *call) error {
-	root, err := c.workspace()
-	if err != nil {
-		return err
-	}
-	own, err := c.session()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
-	defer cancel()
-	base, from := "", ""
-	worktree := own.Info().Worktree
-	if worktree != nil {
-		base, from = worktree.Base, worktree.Commit
-	}
-	branch, err := s.files.Branch(ctx, root, base, from)
-	branch.Worktree = worktree
-	return c.answer(branch, err)
 }
 
 // changeRoute answers with a file in the commit and as it is now.

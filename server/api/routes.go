@@ -73,6 +73,7 @@ func sections() []section {
 		attachmentRows(),
 		blobRows(),
 		fileRows(),
+		branchRows(),
 		commentRows(),
 		overviewRows(),
 		exportRows(),

@@ -138,6 +138,11 @@ type Branch struct {
 	Worktree *event.Worktree `json:"worktree,omitempty"`
 	// Unknown is the reason if the counts are not known.
 	Unknown string `json:"unknown,omitempty"`
+	// Acts are those that this client may do: commit, update, merge.
+	Acts []string `json:"acts"`
+	// Draft is a message for a commit, from the session's latest prompt and the agent's
+	// last words.
+	Draft string `json:"draft,omitempty"`
 	// CheckedAt is when this was found. It is at most some seconds old.
 	CheckedAt time.Time `json:"checked_at,omitzero"`
 }

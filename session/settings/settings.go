@@ -202,6 +202,8 @@ type Hub struct {
 	// work, too. The nearest one applies.
 	Directories map[string][]string
 	Worktrees   Worktrees
+	// Git are the settings of the directories that have some.
+	Git         map[string]Git
 	Permissions Permissions
 	Limits      Limits
 	// UndoWait is how long a prompt waits at most until the files are kept as they are
@@ -219,6 +221,15 @@ type Worktrees struct {
 	// Setups are commands, with their arguments, that run in a copy of a directory before an
 	// agent starts there first. The nearest directory applies.
 	Setups map[string][]string
+}
+
+// Git says what may be done on the branches of a project's sessions.
+type Git struct {
+	// Push lets the hub run the person's git, with the hub's environment: push and signed
+	// commits, with what its configuration names.
+	Push bool
+	// Collaborators lets collaborators commit and update.
+	Collaborators bool
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links
@@ -248,6 +259,12 @@ func (s *Hub) CopiesFor(workspace string) (dir string, names []string) {
 func (s *Hub) SetupFor(workspace string) []string {
 	command, _ := nearest(s.Worktrees.Setups, workspace)
 	return command
+}
+
+// GitFor returns what may be done on the branch of a session in workspace.
+func (s *Hub) GitFor(workspace string) Git {
+	git, _ := nearest(s.Git, workspace)
+	return git
 }
 
 // nearest returns the value of a directory or the nearest one above it that has one, and
@@ -286,6 +303,7 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 // and Setups, as in those of sessions. A missing directory keeps its path.
 func (s *Hub) ResolveProjects() {
 	s.Directories, s.Worktrees.Setups = resolved(s.Directories), resolved(s.Worktrees.Setups)
+	s.Git = resolved(s.Git)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 

@@ -42,6 +42,8 @@ type Fold struct {
 	Permissions Permissions `json:"permissions"`
 	// Rules are those of this session, oldest first.
 	Rules []Rule `json:"rules,omitempty"`
+	// Acts are the latest ones on the session's branch, oldest first.
+	Acts []BranchAct `json:"acts,omitempty"`
 	// Policy is recorded at the session's start; nil in older logs, where the hub's
 	// configuration applies.
 	Policy *event.Policy `json:"policy,omitempty"`
@@ -72,9 +74,11 @@ type Fold struct {
 	Recorder Recorder `json:"recorder,omitzero"`
 	Undos    Undos    `json:"undos,omitzero"`
 	// Title is the agent's, FirstPrompt one made from the first prompt.
-	Title       string   `json:"title,omitempty"`
-	FirstPrompt string   `json:"first_prompt,omitempty"`
-	Line        LastLine `json:"line"`
+	Title       string `json:"title,omitempty"`
+	FirstPrompt string `json:"first_prompt,omitempty"`
+	// LastPrompt is one made from the latest prompt.
+	LastPrompt string   `json:"last_prompt,omitempty"`
+	Line       LastLine `json:"line"`
 
 	// Changed is set when a field other than Seq and Line changes. The reader resets
 	// it.
@@ -142,9 +146,8 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq
 		f.Interruptions.prompted(at, p)
 		f.Undos.prompted()
-		if f.FirstPrompt == "" {
-			f.FirstPrompt = FirstSentence(string(p.Text))
-		}
+		f.LastPrompt = FirstSentence(string(p.Text))
+		f.FirstPrompt = cmp.Or(f.FirstPrompt, f.LastPrompt)
 		f.Line.say(p.Text)
 	case event.TurnStart:
 		f.Given++
@@ -194,7 +197,7 @@ type ForkNote struct {
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
-	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
 }
 
 // applyStatement applies a statement of the hub. The same note from an agent, a
@@ -210,6 +213,10 @@ func (f *Fold) applyStatement(n event.Note) bool {
 	}
 	if u := transcript.UndoOf(n); u != nil {
 		f.AgentSessionID = f.Undos.apply(*u, f.AgentSessionID)
+		return true
+	}
+	if n.Method == NoteBranch {
+		f.Acts = applyAct(f.Acts, n)
 		return true
 	}
 	if n.Method == transcript.NoteForked {

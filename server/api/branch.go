@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/branch"
+	"github.com/abidehub/abide/session/settings"
+)
+
+// branchRows are the routes of this file.
+func branchRows() section {
+	key := []param{{"Idempotency-Key", "The same request again does nothing, and gets the first one's answer.", ""}}
+	return section{
+		title: "The session's branch",
+		about: []string{
+			"The hub does these by itself: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away.",
+			"A collaborator may commit and update where `projects.FOLDER.git.collaborators` is on; the rest takes access to manage the session.",
+		},
+		rows: []route{
+			{
+				"GET", one + "/branch", auth.Credential, auth.Act, false, branchRoute,
+				doc{
+					summary: "Where the session's branch stands beside its base, and what may be done. Git runs once in three seconds for it, twice as rarely while commits are added. Files keeps the list of changes; here they are counted.",
+					out:     wire.Branch{}, status: 200,
+				},
+			},
+			{
+				"POST", one + "/branch/commit", auth.Credential, auth.Act, false, with(commitRoute),
+				doc{
+					summary: "Commit files as they are on disk, as `git commit -- FILE…` does. What else is staged stays staged.",
+					headers: key, in: wire.CommitBranch{}, out: wire.BranchAct{}, status: 200,
+				},
+			},
+		},
+	}
+}
+
+// branchRoute answers with the state of the session's branch.
+func branchRoute(s *API, c *call) error {
+	root, err := c.workspace()
+	if err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), gitBound)
+	defer cancel()
+	base, from := "", ""
+	worktree := own.Info().Worktree
+	if worktree != nil {
+		base, from = worktree.Base, worktree.Commit
+	}
+	found, err := s.files.Branch(ctx, root, base, from)
+	if err != nil {
+		return err
+	}
+	found.Worktree, found.Acts = worktree, c.branchActs(own)
+	if found.Draft, err = own.Draft(ctx); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, found)
+}
+
+// branchActs lists what the caller may do on the session's branch.
+func (c *call) branchActs(own *session.BackgroundSession) []string {
+	acts := []string{}
+	for _, act := range []string{branch.Commit} {
+		if c.mayAct(own, act) {
+			acts = append(acts, act)
+		}
+	}
+	return acts
+}
+
+func (c *call) mayAct(own *session.BackgroundSession, act string) bool {
+	if c.grant.May(auth.Manage, own.ID()) {
+		return true
+	}
+	return (act == branch.Commit || act == branch.Update) && c.grant.May(auth.Act, own.ID()) && c.gitSettings(own).Collaborators
+}
+
+// gitSettings are those of the project that the session's workspace is in, or a copy of.
+func (c *call) gitSettings(own *session.BackgroundSession) settings.Git {
+	folder := own.Info().Workspace
+	if w := own.Info().Worktree; w != nil {
+		folder = w.Of
+	}
+	return c.server.manager.Settings().GitFor(folder)
+}
+
+func commitRoute(_ *API, c *call, in wire.CommitBranch) error {
+	return c.actOnBranch(branch.Request{Act: branch.Commit, Files: in.Files, Message: in.Message, Confirm: in.Confirm})
+}
+
+// actOnBranch does one act for the caller.
+func (c *call) actOnBranch(r branch.Request) error {
+	if _, err := c.workspace(); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if !c.mayAct(own, r.Act) {
+		return Forbidden()
+	}
+	r.Key, r.Actor = c.r.Header.Get("Idempotency-Key"), c.grant.By()
+	act, err := c.server.manager.ActOnBranch(c.r.Context(), own.ID(), r)
+	if err != nil {
+		return err
+	}
+	c.server.files.LookAgain(own.Info().Workspace)
+	return c.reply(http.StatusOK, wire.BranchAct{Act: act.Act, Branch: act.Branch, Before: act.Before, After: act.After, From: act.From, Files: act.Files})
+}

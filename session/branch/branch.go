@@ -1,0 +1,258 @@
+// Package branch acts on the branch that a session works on: it commits, updates and
+// merges. No program of the repository runs; internal/gitstate has the steps.
+package branch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/state"
+)
+
+// The acts.
+const (
+	Commit = "commit"
+	Update = "update"
+	Merge  = "merge"
+)
+
+const (
+	// NeedTurn: a turn is open here, so files may be half written.
+	NeedTurn = "turn"
+	// NeedUnsigned: git is to sign commits, and this one is not signed.
+	NeedUnsigned = "unsigned"
+	// NeedUncommitted: files that are not committed stay behind.
+	NeedUncommitted = "uncommitted"
+)
+
+// Bound limits the time of an act.
+const Bound = 3 * time.Minute
+
+const (
+	// MostMessage bounds a message, in bytes, MostFiles the files that a request names.
+	MostMessage = 64 << 10
+	MostFiles   = 10_000
+	// mostNamed bounds the files that a sentence names.
+	mostNamed = 10
+)
+
+// Request asks for an act.
+type Request struct {
+	Act string
+	// Files are relative to the workspace; none are all that differ there. For Commit.
+	Files []string
+	// Message is the commit's; a merge has one of its own if it is empty.
+	Message string
+	// Method is merge or rebase for Update; merge, squash or ff for Merge.
+	Method string
+	// Confirm has what of the needs a person confirmed.
+	Confirm []string
+	// Key is the client's id of the request. The same again changes nothing.
+	Key   string
+	Actor event.Actor
+}
+
+// Check refuses what cannot be done at all.
+func (r Request) Check() error {
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", state.ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	methods := map[string][]string{Update: {"merge", "rebase"}, Merge: {"merge", "squash", "ff"}}
+	switch {
+	case len(r.Message) > MostMessage:
+		return wrong("a message has at most %d bytes", MostMessage)
+	case len(r.Files) > MostFiles:
+		return wrong("a commit has at most %d files", MostFiles)
+	case r.Act == Commit && strings.TrimSpace(r.Message) == "":
+		return wrong("a commit needs a message")
+	case len(r.Key) > 128:
+		return wrong("a key has at most 128 bytes")
+	}
+	for _, path := range r.Files {
+		if path == "" || !filepath.IsLocal(path) || strings.ContainsRune(path, 0) {
+			return wrong("%q is no path below the workspace", path)
+		}
+	}
+	if allowed := methods[r.Act]; allowed != nil {
+		for _, method := range allowed {
+			if r.Method == method {
+				return nil
+			}
+		}
+		return wrong("the method is one of %s", strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+// Place is where a session works.
+type Place struct {
+	Workspace string
+	// Base is the branch that its own comes from; empty if it is not known.
+	Base string
+}
+
+// Maker does the acts. Git is nil if it is not installed.
+type Maker struct {
+	Git    *gitstate.Git
+	Logger *slog.Logger
+}
+
+// Do does what a request asks for. begun is called before anything that a person sees
+// changes; its error ends the act.
+func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.BranchAct) error) (state.BranchAct, error) {
+	act := state.BranchAct{Act: r.Act, Key: r.Key, Stage: state.ActBegun}
+	repository, err := m.repository(p.Workspace)
+	if err != nil {
+		return act, err
+	}
+	failed := error(nil)
+	move := func(made gitstate.Move) error {
+		act.Branch, act.Before, act.After, act.Files = made.Branch, made.Before, made.After, len(made.Files)
+		failed = begun(act)
+		return failed
+	}
+	if err := m.unsigned(ctx, repository, r); err != nil {
+		return act, err
+	}
+	switch r.Act {
+	case Commit:
+		_, err = m.Git.CommitFiles(ctx, repository, gitstate.NewCommit{Folder: p.Workspace, Paths: r.Files, Message: r.Message, Begun: move})
+	default:
+		return act, fmt.Errorf("%w: no act is called %q", state.ErrInvalid, r.Act)
+	}
+	if failed != nil {
+		return act, failed
+	}
+	return act, m.sentence(err)
+}
+
+// repository is that of a workspace.
+func (m Maker) repository(workspace string) (*gitstate.Repository, error) {
+	r, err := gitstate.Find(workspace)
+	switch {
+	case errors.Is(err, gitstate.ErrNone):
+		return nil, fmt.Errorf("%w: the session works in no git repository", state.ErrConflict)
+	case err != nil:
+		return nil, fmt.Errorf("%w: the hub does not read this repository: %v", state.ErrConflict, err)
+	case m.Git == nil:
+		return nil, fmt.Errorf("%w: it takes git %s or newer on the hub's machine", state.ErrConflict, gitstate.MinVersion)
+	}
+	return r, nil
+}
+
+// unsigned asks for a confirmation where git is to sign commits.
+func (m Maker) unsigned(ctx context.Context, repository *gitstate.Repository, r Request) error {
+	signs, err := m.Git.Signs(ctx, repository)
+	if err != nil {
+		return m.sentence(err)
+	}
+	if !signs {
+		return nil
+	}
+	return Confirmed(r.Confirm, NeedUnsigned, "that the commit is not signed, though commit.gpgSign is set; the hub has no key")
+}
+
+// Confirmed is an error that asks for a confirmation which is missing.
+func Confirmed(confirmed []string, need, what string) error {
+	for _, c := range confirmed {
+		if c == need {
+			return nil
+		}
+	}
+	return &resume.NeedsConfirmation{Needs: []string{need}, What: what}
+}
+
+// Happened reports whether an act that was begun moved its branch: yes, no, or not known.
+func (m Maker) Happened(ctx context.Context, workspace string, act state.BranchAct) (happened, known bool) {
+	repository, err := gitstate.Find(workspace)
+	if err != nil {
+		return false, false
+	}
+	at, err := repository.Branch(act.Branch)
+	switch {
+	case err != nil:
+		return false, false
+	case at == act.After:
+		return true, true
+	case at == act.Before:
+		return false, true
+	case at == "" || m.Git == nil:
+		return false, false
+	}
+	holds, err := m.Git.Holds(ctx, repository, at, act.After)
+	return holds, err == nil
+}
+
+// sentence says for a person why git did not do it, and what to do.
+func (m Maker) sentence(err error) error {
+	var conflict *gitstate.Conflict
+	var way *gitstate.InTheWay
+	after := func(of error) string {
+		_, why, _ := strings.Cut(err.Error(), of.Error()+": ")
+		return why
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &conflict):
+		return fmt.Errorf("%w: these files conflict: %s", state.ErrConflict, names(conflict.Files))
+	case errors.As(err, &way):
+		return fmt.Errorf("%w: these files are not as the commit has them, commit them or put them away first: %s", state.ErrConflict, names(way.Files))
+	case errors.Is(err, gitstate.ErrUnsuited):
+		return fmt.Errorf("%w: the hub runs no program of a repository, so it cannot do this: %s; do it with git, or ask the agent", state.ErrConflict, after(gitstate.ErrUnsuited))
+	case errors.Is(err, gitstate.ErrNothing):
+		return fmt.Errorf("%w: %s", state.ErrConflict, after(gitstate.ErrNothing))
+	case errors.Is(err, gitstate.ErrOpen):
+		return fmt.Errorf("%w: in this folder git is in the middle of %s", state.ErrConflict, after(gitstate.ErrOpen))
+	case errors.Is(err, gitstate.ErrDetached):
+		return fmt.Errorf("%w: no branch is checked out here: git switch -c NAME makes one", state.ErrConflict)
+	case errors.Is(err, gitstate.ErrNoPerson):
+		return fmt.Errorf("%w: git does not know who you are on the hub's machine: %s", state.ErrConflict, after(gitstate.ErrNoPerson))
+	case errors.Is(err, gitstate.ErrMoved):
+		return fmt.Errorf("%w: the branch has changed meanwhile: look at it, and try again", state.ErrConflict)
+	case errors.Is(err, gitstate.ErrLocked):
+		return fmt.Errorf("%w: the repository is locked by another git for ten seconds: %s", state.ErrConflict, after(gitstate.ErrLocked))
+	case errors.Is(err, gitstate.ErrTooLarge):
+		return fmt.Errorf("%w: it is too much for the hub (%v): do it with git", state.ErrConflict, err)
+	case errors.Is(err, gitstate.ErrUnavailable):
+		return fmt.Errorf("%w: %v", state.ErrConflict, err)
+	case errors.Is(err, gitstate.ErrRefused):
+		return fmt.Errorf("%w: the hub does not read this repository: %v", state.ErrConflict, err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: git took too long", state.ErrUnavailable)
+	}
+	m.Logger.Warn("an act on a branch failed", "err", err)
+	return fmt.Errorf("%w: git failed; the hub's log says why", state.ErrConflict)
+}
+
+// names lists the first files.
+func names(files []string) string {
+	list := strings.Join(files[:min(len(files), mostNamed)], ", ")
+	if more := len(files) - mostNamed; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+// Words says what an act did, for the session.
+func Words(act state.BranchAct, subject string) string {
+	files := fmt.Sprintf("%d files", act.Files)
+	if act.Files == 1 {
+		files = "1 file"
+	}
+	switch act.Act {
+	case Update:
+		return fmt.Sprintf("Updated %s from %s: %s changed, now at %.9s.", act.Branch, act.From, files, act.After)
+	case Merge:
+		return fmt.Sprintf("Merged %s into %s: %s changed, now at %.9s.", act.From, act.Branch, files, act.After)
+	}
+	return fmt.Sprintf("Committed %s on %s as %.9s: %s", files, act.Branch, act.After, subject)
+}

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/abidehub/abide/session/branch"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
+)
+
+// hashOf identifies the content of a request.
+func hashOf(r branch.Request) string {
+	sum := sha256.New()
+	for _, text := range append([]string{r.Act, r.Method, r.Message}, r.Files...) {
+		fmt.Fprintf(sum, "%d %s", len(text), text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// ActOnBranch commits, updates or merges. It is *resume.NeedsConfirmation while something
+// was not confirmed. The same request with its key again gets the outcome of the first.
+// The act goes on if its caller goes away. In the log are a note before the branch moves
+// and one with the outcome.
+func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) (state.BranchAct, error) {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return state.BranchAct{}, err
+	}
+	if err := r.Check(); err != nil {
+		return state.BranchAct{}, err
+	}
+	if r.Key == "" {
+		r.Key = rand.Text()
+	}
+	select {
+	case b.acting <- struct{}{}:
+		defer func() { <-b.acting }()
+	case <-ctx.Done():
+		return state.BranchAct{}, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), branch.Bound)
+	defer cancel()
+	if err := m.settleAct(ctx, b); err != nil {
+		return state.BranchAct{}, err
+	}
+	known, err := b.act(ctx, r.Key)
+	if err != nil {
+		return state.BranchAct{}, err
+	}
+	if known != nil && known.Stage == state.ActDone {
+		if known.Hash != hashOf(r) {
+			return *known, fmt.Errorf("%w: the key %q was used for another request", state.ErrConflict, r.Key)
+		}
+		return *known, nil
+	}
+	if err := m.mayAct(ctx, b, r); err != nil {
+		return state.BranchAct{}, err
+	}
+	return m.act(ctx, b, r)
+}
+
+// act does it, and writes about it.
+func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Request) (state.BranchAct, error) {
+	hash, noted := hashOf(r), false
+	act, err := m.branches.Do(ctx, b.place(), r, func(act state.BranchAct) error {
+		act.Hash = hash
+		if err := b.noteAct(ctx, act, "", r.Actor); err != nil {
+			return err
+		}
+		noted = true
+		return nil
+	})
+	act.Hash = hash
+	if !noted {
+		return act, err
+	}
+	if err != nil {
+		// Whether the branch moved before is seen there.
+		if failed := m.settleAct(ctx, b); failed != nil {
+			m.logger.Warn("a session does not say how an act on its branch ended", "session", b.id, "err", failed)
+		}
+		return act, err
+	}
+	act.Stage = state.ActDone
+	subject, _, _ := strings.Cut(strings.TrimSpace(r.Message), "\n")
+	m.logger.Info("acted on a branch", "session", b.id, "act", act.Act, "branch", act.Branch, "commit", act.After, "actor", r.Actor.Name)
+	return act, b.noteAct(ctx, act, branch.Words(act, state.Cut(subject, 200)), r.Actor)
+}
+
+// mayAct refuses an act while an agent works in the folder, unless that was confirmed.
+func (m *Manager) mayAct(ctx context.Context, b *BackgroundSession, r branch.Request) error {
+	own := b.place().Workspace
+	var busy []string
+	if open, err := ask(ctx, b.mail, func(e *engine) (bool, error) { return e.fold.Open, nil }); err != nil {
+		return err
+	} else if open {
+		busy = append(busy, "this session")
+	}
+	for _, meta := range m.journal.List() {
+		status := state.Status(meta.Status)
+		if meta.SessionID != b.id && within(meta.Workspace, own) && (status == state.StatusRunning || status == state.StatusNeedsYou) {
+			busy = append(busy, "session "+meta.SessionID)
+		}
+	}
+	if len(busy) == 0 {
+		return nil
+	}
+	return branch.Confirmed(r.Confirm, branch.NeedTurn, "that it is done while the agent works in this folder, whose files may be half written ("+strings.Join(busy, ", ")+")")
+}
+
+// within reports whether one of two folders is in the other.
+func within(a, b string) bool {
+	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
+}
+
+// settleAct finds out how an act ended that a kill or an error cut off, and writes it down.
+func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
+	open, err := ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return e.fold.OpenAct(), nil })
+	if err != nil || open == nil {
+		return err
+	}
+	happened, known := m.branches.Happened(ctx, b.place().Workspace, *open)
+	text := fmt.Sprintf("The act on the branch was cut off (%s of %s), and did not happen.", open.Act, open.Branch)
+	open.Stage = state.ActFailed
+	switch {
+	case happened:
+		open.Stage, text = state.ActDone, branch.Words(*open, "")+" It was cut off after that: git status says whether files are left to do."
+	case !known:
+		text = fmt.Sprintf("The act on the branch was cut off (%s of %s). Whether it happened is not known: commit %.9s would be on the branch.", open.Act, open.Branch, open.After)
+	}
+	return b.noteAct(ctx, *open, text, state.TheHub())
+}
+
+// act is a known act of a request.
+func (b *BackgroundSession) act(ctx context.Context, key string) (*state.BranchAct, error) {
+	return ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return e.fold.Act(key), nil })
+}
+
+func (b *BackgroundSession) noteAct(ctx context.Context, act state.BranchAct, text string, by event.Actor) error {
+	raw, err := json.Marshal(act)
+	if err != nil {
+		return err
+	}
+	return tell(ctx, b.mail, func(e *engine) error {
+		_, err := e.write(e.entries(event.Note{Method: state.NoteBranch, Text: event.Text(text), Raw: raw, By: by.Name, ByID: by.ID})...)
+		return err
+	})
+}
+
+// place is where the session works.
+func (b *BackgroundSession) place() branch.Place {
+	meta := b.log.Metadata()
+	p := branch.Place{Workspace: meta.Workspace}
+	if w := worktreeOf(meta); w != nil {
+		p.Base = w.Base
+	}
+	return p
+}
+
+// Draft is what a commit of the session's work could say: its latest prompt, and the last
+// words of the agent.
+func (b *BackgroundSession) Draft(ctx context.Context) (string, error) {
+	return ask(ctx, b.mail, func(e *engine) (string, error) {
+		subject, last := state.OneLine(e.fold.LastPrompt), state.OneLine(e.fold.Line.Text())
+		if subject == "" || subject == last {
+			return state.Cut(last, mostSubject), nil
+		}
+		if last == "" {
+			return state.Cut(subject, mostSubject), nil
+		}
+		return state.Cut(subject, mostSubject) + "\n\n" + last, nil
+	})
+}
+
+// mostSubject bounds the first line of a draft, in characters.
+const mostSubject = 72

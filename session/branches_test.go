@@ -1,0 +1,165 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/branch"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/state"
+)
+
+// named gives a repository a person who commits, and this process none.
+func named(t *testing.T, dir string) {
+	t.Helper()
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	runGit(t, dir, "config", "user.name", "Ada")
+	runGit(t, dir, "config", "user.email", "ada@example.org")
+}
+
+// actNotes are the hub's notes about acts.
+func actNotes(t *testing.T, b *session.BackgroundSession) (notes []event.Note, stages []state.ActStage) {
+	t.Helper()
+	for _, n := range payloads[event.Note](t, b) {
+		if n.Statement() == state.NoteBranch {
+			var act state.BranchAct
+			require.NoError(t, json.Unmarshal(n.Raw, &act))
+			notes, stages = append(notes, n), append(stages, act.Stage)
+		}
+	}
+	return notes, stages
+}
+
+func needsOf(t *testing.T, err error) []string {
+	t.Helper()
+	var refused *resume.NeedsConfirmation
+	require.ErrorAs(t, err, &refused)
+	return refused.Needs
+}
+
+func TestACommitIsAnEventWithItsActorAndIsMadeOnce(t *testing.T) {
+	c := newCopied(t)
+	named(t, c.project)
+	folder := c.one.Info().Workspace
+	put(t, folder, "a", "a")
+	put(t, folder, "b", "b")
+	r := branch.Request{Act: branch.Commit, Files: []string{"a"}, Message: "add a\n\nwhy", Key: "k1", Actor: person("bob")}
+	made, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	require.Equal(t, runGit(t, folder, "rev-parse", "HEAD"), made.After)
+	require.Equal(t, "?? b", runGit(t, folder, "status", "--porcelain"))
+	notes, stages := actNotes(t, c.one)
+	require.Equal(t, []state.ActStage{state.ActBegun, state.ActDone}, stages)
+	require.Equal(t, "bob", notes[1].By)
+	require.Equal(t, event.Text("Committed 1 file on abide/one as "+made.After[:9]+": add a"), notes[1].Text)
+	require.True(t, notes[0].Background())
+	require.False(t, notes[1].Background())
+
+	again, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	require.Equal(t, made, again)
+	r.Message = "another"
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.ErrorIs(t, err, state.ErrConflict)
+	r.Key = ""
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.ErrorContains(t, err, `"a" is as the last commit has it`)
+	_, stages = actNotes(t, c.one)
+	require.Len(t, stages, 2, "what did not begin is not in the log")
+
+	for _, wrong := range []branch.Request{
+		{Act: branch.Commit}, {Act: branch.Commit, Message: "m", Files: []string{"../a"}}, {Act: branch.Update, Method: "x"}, {Act: "x", Message: "m"},
+	} {
+		_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), wrong)
+		require.ErrorIs(t, err, state.ErrInvalid)
+	}
+}
+
+func TestACommitDuringATurnAndAnUnsignedOneAreConfirmed(t *testing.T) {
+	c := newCopied(t)
+	named(t, c.project)
+	put(t, c.one.Info().Workspace, "a", "a")
+	prompt(t, c.one, promptID(0))
+	a := c.agents.next(t)
+	receive(t, a.prompts, "the agent got no prompt")
+	r := branch.Request{Act: branch.Commit, Message: "m", Actor: person("bob")}
+	_, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.Equal(t, []string{branch.NeedTurn}, needsOf(t, err))
+	runGit(t, c.project, "config", "commit.gpgSign", "true")
+	r.Confirm = []string{branch.NeedTurn}
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.Equal(t, []string{branch.NeedUnsigned}, needsOf(t, err))
+	r.Confirm = append(r.Confirm, branch.NeedUnsigned)
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	draft, err := c.one.Draft(ctxOf(t))
+	require.NoError(t, err)
+	require.Contains(t, draft, "do "+promptID(0))
+}
+
+// A hub that is killed in the middle finds out what happened when it starts again.
+func TestAnActThatAKillCutOffIsSettled(t *testing.T) {
+	for name, moved := range map[string]bool{"after the branch moved": true, "before": false} {
+		t.Run(name, func(t *testing.T) {
+			c := newCopied(t)
+			named(t, c.project)
+			folder := c.one.Info().Workspace
+			put(t, folder, "a", "a")
+			real, err := exec.LookPath("git")
+			require.NoError(t, err)
+			dir := t.TempDir()
+			put(t, dir, "git", "#!/bin/sh\nfor a; do [ $a = --refresh ] && { touch "+dir+"/reached; while [ ! -e "+dir+"/go ]; do sleep 0.02; done; }; done\nexec "+real+" \"$@\"\n")
+			require.NoError(t, os.Chmod(filepath.Join(dir, "git"), 0o755))
+			slow, err := gitstate.New(t.Context(), filepath.Join(dir, "git"))
+			require.NoError(t, err)
+			c.close()
+			c.open(withGit(slow, c.project))
+			r := branch.Request{Act: branch.Commit, Message: "m", Key: "k", Actor: person("bob")}
+			before := runGit(t, folder, "rev-parse", "HEAD")
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+				done <- err
+			}()
+			require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "reached")); return err == nil }, patience, 10*time.Millisecond)
+			after := runGit(t, folder, "rev-parse", "HEAD")
+			require.NotEqual(t, before, after)
+			if !moved {
+				runGit(t, folder, "update-ref", "refs/heads/abide/one", before)
+			}
+			git, err := gitstate.New(t.Context(), "")
+			require.NoError(t, err)
+			killed := c.copyOf(t, withGit(git, c.project))
+			b := killed.session(c.one.ID())
+			require.Eventually(t, func() bool { notes, _ := actNotes(t, b); return len(notes) == 2 }, patience, 10*time.Millisecond)
+			notes, stages := actNotes(t, b)
+			if moved {
+				require.Equal(t, state.ActDone, stages[1])
+				require.Contains(t, notes[1].Text, "It was cut off after that")
+				act, err := killed.manager.ActOnBranch(ctxOf(t), b.ID(), r)
+				require.NoError(t, err)
+				require.Equal(t, after, act.After)
+			} else {
+				require.Equal(t, state.ActFailed, stages[1])
+				require.Contains(t, notes[1].Text, "did not happen")
+			}
+			put(t, dir, "go", "")
+			if err := <-done; moved {
+				require.NoError(t, err)
+			} else {
+				require.True(t, err == nil || errors.Is(err, state.ErrConflict))
+			}
+		})
+	}
+}
