@@ -96,9 +96,14 @@ func git(t *testing.T, dir string, args ...string) {
 
 func withGit(t *testing.T) *workspace.Files {
 	t.Helper()
+	return workspace.New(newGit(t), nil)
+}
+
+func newGit(t *testing.T) *gitstate.Git {
+	t.Helper()
 	g, err := gitstate.New(t.Context(), "")
 	require.NoError(t, err)
-	return workspace.New(g, nil)
+	return g
 }
 
 // changeOf is the text in the commit and the present one. "-" stands for a side that

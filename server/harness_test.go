@@ -22,6 +22,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/abidehub/abide/internal/workspace"
@@ -86,6 +87,7 @@ type hubOptions struct {
 	untold   bool             // do not run the notifier, so that it reads no log
 	patience time.Duration    // how long a search waits for its turn; zero is the default
 	files    *workspace.Files // nil shows files without git
+	git      *gitstate.Git    // of acts on branches; nil does none
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -107,7 +109,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
-		Strict: true, ListPast: listsOne,
+		Strict: true, ListPast: listsOne, Git: o.git,
 		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

@@ -129,6 +129,9 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	s := h.session()
 	one := "/api/sessions/" + s.ID()
 	require.NoError(t, os.WriteFile(filepath.Join(s.Info().Workspace, "a.txt"), []byte("hello"), 0o600))
+	git(t, s.Info().Workspace, "init", "-q")
+	git(t, s.Info().Workspace, "config", "user.name", "a")
+	git(t, s.Info().Workspace, "config", "user.email", "a@b")
 	h.prompt(s, "p0", "say 3")
 	phone := h.page("phone", nil)
 	blob, err := s.Log().PutBlobFrom(context.Background(), "text/plain", strings.NewReader("hello"))
@@ -256,6 +259,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"GET", "/api/sessions/{id}/changes", one + "/changes", nil},
 		{"GET", "/api/sessions/{id}/change", one + "/change?path=a.txt", nil},
 		{"GET", "/api/sessions/{id}/branch", one + "/branch", nil},
+		{"POST", "/api/sessions/{id}/branch/commit", one + "/branch/commit", map[string]any{"message": "m", "confirm": []string{"turn"}}},
 		{"GET", "/api/worktrees", "", nil},
 		{"POST", "/api/worktrees/prune", "", nil},
 		{"POST", "/api/worktrees/remove", "", map[string]any{"folder": "/nowhere"}},
@@ -281,7 +285,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 // Every documented operation is called. Status, media type and every field of the
 // response must match the document.
 func TestEveryAnswerIsAsDocumented(t *testing.T) {
-	h := startHub(t, hubOptions{})
+	h := startHub(t, hubOptions{git: newGit(t)})
 	doc := readDoc(t, h)
 	calls, phone := everyCall(t, h)
 	asked := map[string]bool{}

@@ -121,7 +121,7 @@ func within(a, b string) bool {
 
 // settleAct finds out how an act ended that a kill or an error cut off, and writes it down.
 func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
-	open, err := ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return e.fold.OpenAct(), nil })
+	open, err := ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return state.OpenAct(e.fold.Acts), nil })
 	if err != nil || open == nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
 
 // act is a known act of a request.
 func (b *BackgroundSession) act(ctx context.Context, key string) (*state.BranchAct, error) {
-	return ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return e.fold.Act(key), nil })
+	return ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return state.ActOf(e.fold.Acts, key), nil })
 }
 
 func (b *BackgroundSession) noteAct(ctx context.Context, act state.BranchAct, text string, by event.Actor) error {

@@ -20,10 +20,11 @@ const dot = Buffer.from(
 )
 let hub: Hub
 let device: Device
+let git: ReturnType<typeof repository>
 beforeAll(async () => {
   hub = await Hub.start()
   const at = (...path: string[]) => join(hub.workspace, ...path)
-  const git = repository(hub.workspace)
+  git = repository(hub.workspace)
   git('remote', 'add', 'origin', 'https://someone:secret@github.com/abidehub/garden.git')
   mkdirSync(at('beds'))
   writeFileSync(at('beds', 'main.go'), 'package main\n\nfunc main() {}\n')
@@ -35,6 +36,8 @@ beforeAll(async () => {
   symlinkSync('/etc/hostname', at('outside'))
   git('add', '.')
   git('commit', '-q', '-m', 'first')
+  git('config', 'user.name', 'Ada')
+  git('config', 'user.email', 'ada@example.org')
   rmSync(at('old.go'))
   mkdirSync(at('paths'))
   writeFileSync(at('paths', 'stones.go'), 'package paths\n')
@@ -70,6 +73,31 @@ describe.each([
   afterEach(async () => {
     await screen.page.close()
     await hub.deleteSession(session)
+  })
+
+  test('chosen files are committed with a message, and the talk says so', async () => {
+    const { page } = screen
+    const added = join(hub.workspace, `tulips-${size.width}.txt`)
+    writeFileSync(added, 'red\n')
+    await page.goto(`${hub.origin}/s/${session}/files`)
+    await take('button', 'Commit…')
+    const dialog = page.getByRole('dialog', { name: 'Commit' })
+    const message = dialog.getByRole('textbox', { name: 'Message' })
+    await until('the draft', async () => (await message.inputValue()) !== '')
+    for (const box of await dialog.getByRole('checkbox').all()) await box.uncheck()
+    await dialog.getByRole('checkbox', { name: new RegExp(`tulips-${size.width}`) }).check()
+    await message.fill('Plant tulips\n\nThey are red.')
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await expect.poll(() => barriers(page, ofColours)).toEqual([])
+      await shot(screen, `commit-${size.width}-${colorScheme}`)
+    }
+    await take('button', 'Commit')
+    await dialog.waitFor({ state: 'detached' })
+    const log = git('log', '-1', '--format=%an %s', '--name-only')
+    expect(log.trim().split(/\n+/)).toEqual(['Ada Plant tulips', `tulips-${size.width}.txt`])
+    await page.goto(`${hub.origin}/s/${session}`)
+    await page.getByText(/^Committed 1 file on garden as .*: Plant tulips/).waitFor()
   })
 
   test('a changed file opens on what changed in it, and follows the agent; a deleted and a new one are shown, too', async () => {
@@ -173,6 +201,7 @@ describe.each([
     }
     await page.goto(`${hub.origin}/s/${session}/files?path=beds%2Fmain.go`)
     await take('button', 'Commit…')
+    await take('button', 'Ask the agent')
     await screen.composer.waitFor()
     expect(await screen.composer.inputValue()).toContain('Commit the uncommitted changes in `beds/main.go`')
     await page.goto(`${hub.origin}/s/${session}/files?path=beds%2Fmain.go`)

@@ -79,6 +79,7 @@ test('of 5,000 changed files some are listed, and all are counted', async () => 
   await shot(screen, 'large-changes')
   // The prompt to commit covers all changed files, including those not listed.
   await files().getByRole('button', { name: 'Commit…' }).click()
+  await screen.page.getByRole('button', { name: 'Ask the agent' }).click()
   await screen.composer.waitFor()
   expect(await screen.composer.inputValue()).toContain('Commit all uncommitted changes in the workspace')
   await screen.composer.fill('')

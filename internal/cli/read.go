@@ -3,11 +3,14 @@ package cli
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -290,4 +293,101 @@ func (p *Program) follow(ctx context.Context, hub *client.Hub, s wire.SessionInf
 // notice tells a person on stderr about the connection.
 func (p *Program) notice(format string, args ...any) {
 	fmt.Fprintf(p.Stderr, "abide: %s\n", plain.Line(fmt.Sprintf(format, args...)))
+}
+
+// branch shows where a session's branch stands, or acts on it.
+func (p *Program) branch() *cobra.Command {
+	var message string
+	var yes bool
+	cmd := p.onSession(&cobra.Command{
+		Use: "branch ID [commit [FILE…]]", Short: "Show where a session's branch stands, or commit on it",
+		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace. " +
+			"Without --message it takes the session's latest prompt and the agent's last words, after asking. No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused.",
+		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 || len(args) > 1 && args[1] == "commit" {
+				return nil
+			}
+			return fmt.Errorf("branch takes a session, and commit with files")
+		},
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
+		if len(args) == 0 {
+			found, err := hub.Branch(ctx, s.SessionID)
+			if err != nil || p.json {
+				return p.orJSON(found, err)
+			}
+			if !found.Repository {
+				return withCode(ExitFailed, "the session works in no git repository")
+			}
+			_, err = fmt.Fprintln(p.Stdout, plain.Line(standing(found)))
+			return err
+		}
+		c := wire.CommitBranch{Message: message}
+		for _, path := range args[1:] {
+			c.Files = append(c.Files, filepath.ToSlash(path))
+		}
+		if c.Message == "" {
+			var err error
+			if c.Message, err = p.draft(ctx, hub, s, yes); err != nil {
+				return err
+			}
+		}
+		key := rand.Text()
+		return p.acted(ctx, yes, func(confirm []string) (wire.BranchAct, error) {
+			c.Confirm = confirm
+			return hub.Commit(ctx, s.SessionID, key, c)
+		})
+	})
+	cmd.Flags().StringVarP(&message, "message", "m", "", "the commit's `MESSAGE`")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// draft asks whether the session's draft of a message is to be taken.
+func (p *Program) draft(ctx context.Context, hub *client.Hub, s wire.SessionInfo, yes bool) (string, error) {
+	found, err := hub.Branch(ctx, s.SessionID)
+	if err != nil {
+		return "", err
+	}
+	if found.Draft == "" || !yes && !p.interactive() {
+		return "", Usagef("name a message: -m MESSAGE")
+	}
+	if yes {
+		return found.Draft, nil
+	}
+	for line := range strings.Lines(found.Draft) {
+		fmt.Fprintln(p.Stderr, "  "+plain.Line(strings.TrimSuffix(line, "\n")))
+	}
+	sure, err := p.ask(ctx, time.Now(), "Commit with this message? [y/N] ")
+	if err == nil && !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+		err = withCode(ExitFailed, "nothing was committed")
+	}
+	return found.Draft, err
+}
+
+// acted does an act on a branch. What needs a confirmation is asked.
+func (p *Program) acted(ctx context.Context, yes bool, do func(confirm []string) (wire.BranchAct, error)) error {
+	var confirm []string
+	for {
+		done, err := do(confirm)
+		var refused *client.RefusedError
+		if !errors.As(err, &refused) || len(refused.Needs) == 0 || len(confirm) > 5 {
+			if err != nil || p.json {
+				return p.orJSON(done, err)
+			}
+			_, err = fmt.Fprintf(p.Stdout, "%.9s on %s\n", done.After, plain.Line(done.Branch))
+			return err
+		}
+		if !yes {
+			if !p.interactive() {
+				return withCode(ExitRefused, "%s (--yes confirms)", plain.Line(refused.Message))
+			}
+			sure, failed := p.ask(ctx, time.Now(), plain.Line(refused.Message)+" [y/N] ")
+			if failed != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+				return withCode(ExitFailed, "nothing was changed")
+			}
+		}
+		confirm = append(confirm, refused.Needs...)
+	}
 }

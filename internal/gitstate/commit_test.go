@@ -234,7 +234,7 @@ func TestACommitOfNobodyIsRefused(t *testing.T) {
 	put(t, filepath.Join(dir, "a"), "a")
 	_, err := commitFiles(t, g, dir)
 	require.ErrorIs(t, err, gitstate.ErrNoPerson)
-	put(t, os.Getenv("GIT_CONFIG_GLOBAL"), "[user]\n name = Eve\n email = eve@example.org\n[includeIf \"gitdir:/work/\"]\n path = other\n")
+	put(t, os.Getenv("GIT_CONFIG_GLOBAL"), "[user]\n name = Eve\n email = eve@example.org\n[includeIf \"gitdir:/home/ada/\"]\n path = other\n")
 	_, err = commitFiles(t, g, dir)
 	require.ErrorContains(t, err, "includes other files")
 	put(t, os.Getenv("GIT_CONFIG_GLOBAL"), "[user]\n name = Eve\n email = eve@example.org\n")

@@ -73,8 +73,11 @@ func (r Request) Check() error {
 		return wrong("a commit has at most %d files", MostFiles)
 	case r.Act == Commit && strings.TrimSpace(r.Message) == "":
 		return wrong("a commit needs a message")
-	case len(r.Key) > 128:
-		return wrong("a key has at most 128 bytes")
+	}
+	if r.Key != "" {
+		if err := state.CheckID("the request", r.Key); err != nil {
+			return err
+		}
 	}
 	for _, path := range r.Files {
 		if path == "" || !filepath.IsLocal(path) || strings.ContainsRune(path, 0) {

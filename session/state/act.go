@@ -57,9 +57,9 @@ func applyAct(acts []BranchAct, n event.Note) []BranchAct {
 	return acts[max(0, len(acts)-mostActs):]
 }
 
-// Act returns the act of a request; nil if there was none that is still known.
-func (f *Fold) Act(key string) *BranchAct {
-	for _, a := range f.Acts {
+// ActOf returns the act of a request; nil if there was none that is still known.
+func ActOf(acts []BranchAct, key string) *BranchAct {
+	for _, a := range acts {
 		if a.Key == key {
 			return &a
 		}
@@ -68,8 +68,8 @@ func (f *Fold) Act(key string) *BranchAct {
 }
 
 // OpenAct is the act of which the outcome is not known; nil if there is none.
-func (f *Fold) OpenAct() *BranchAct {
-	for _, a := range f.Acts {
+func OpenAct(acts []BranchAct) *BranchAct {
+	for _, a := range acts {
 		if a.Stage == ActBegun {
 			return &a
 		}

@@ -37,6 +37,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: Code | 'unreachable',
     message: string,
+    /** What is to be confirmed. */
+    readonly needs: readonly string[] = [],
   ) {
     super(message)
   }
@@ -85,8 +87,8 @@ const withLimit = (ended: AbortSignal) => AbortSignal.any([ended, AbortSignal.ti
 
 const lostKey = t`This browser’s data was cleared. Pair it again.`
 
-function apiError(status: number, { code, message }: Why): ApiError {
-  return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`)
+function apiError(status: number, { code, message, needs }: Why): ApiError {
+  return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`, needs)
 }
 
 async function send(path: string, request: Sent, token = ''): Promise<Response> {

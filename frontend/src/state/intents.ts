@@ -145,7 +145,13 @@ export interface Intents {
    * Asks the hub by HTTP, for parts of the app that are loaded on their own. The request ends with
    * the signal; without one it has the usual time limit.
    */
-  ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T>
+  ask<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+    headers?: Record<string, string>,
+  ): Promise<T>
   /** The paired browsers and tokens of this hub. */
   devices(): Promise<readonly Device[]>
   renameDevice(id: string, name: string): Promise<void>

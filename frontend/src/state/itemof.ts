@@ -121,8 +121,9 @@ export function itemOf(event: AbideEvent): Item | null {
   }
 }
 
-/** Says whether a note is of a kind that agents send for the client alone, as Note.Background in Go. */
-function background(note: { method: string; text?: unknown; raw?: unknown }): boolean {
+/** Says whether a note is of a kind that is no line of the talk, as Note.Background in Go. */
+function background(note: { method: string; from?: string; text?: unknown; raw?: unknown }): boolean {
+  if (note.method === 'abide/branch' && !note.from) return !note.text
   if (note.method.startsWith('_auth/') || note.method === 'elicitation/complete') {
     return true
   }

@@ -1493,7 +1493,24 @@ export interface Branch {
   new_pull_request?: string
   worktree?: Worktree
   unknown?: string
+  acts: string[]
+  draft?: string
   checked_at?: string
+}
+
+export interface CommitBranch {
+  files?: string[]
+  message: string
+  confirm?: string[]
+}
+
+export interface BranchAct {
+  act: string
+  branch: string
+  before?: string
+  after: string
+  from?: string
+  files: number
 }
 
 export interface CopyUse {
