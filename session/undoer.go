@@ -110,7 +110,7 @@ func (u *undoer) recover() {
 	p := *open
 	p.Phase = transcript.UndoCutOff
 	if _, err := u.note(p, state.TheHub()); err != nil {
-		u.states.logger.Warn("an undo that was cut off could not be noted", "err", err)
+		u.states.logger.Warn("an interrupted undo could not be noted", "err", err)
 	}
 	u.states.helpers.run(func() { u.states.keeper.Clean(u.states.of) })
 }
@@ -145,7 +145,7 @@ func undoWords(p transcript.Undo, by event.Actor) string {
 		text += "."
 	}
 	if p.What.Talk() {
-		text += " The agent begins anew, with an account of what lies before."
+		text += " The agent starts again with an account of what lies before."
 	}
 	return text
 }

@@ -3,6 +3,8 @@ package gitstate_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -203,4 +205,24 @@ func TestAnOldGitIsRefused(t *testing.T) {
 	_, err = gitstate.New(t.Context(), old)
 	require.ErrorIs(t, err, gitstate.ErrUnavailable)
 	require.ErrorContains(t, err, gitstate.MinVersion)
+}
+
+func TestAStoreIsItsOwnersAlone(t *testing.T) {
+	syscall.Umask(0)
+	defer syscall.Umask(0o022)
+	g, dir, folder := newGit(t), filepath.Join(t.TempDir(), "store.git"), t.TempDir()
+	put(t, filepath.Join(folder, "a"), "a")
+	r, err := gitstate.Store(dir, folder)
+	require.NoError(t, err)
+	text := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("a")), nil }
+	s, err := g.WriteState(t.Context(), r, "", nil, []gitstate.Changed{{Entry: gitstate.Entry{Mode: gitstate.ModeFile, Path: "a"}, Open: text, Size: 1}}, "words\n", time.Now())
+	require.NoError(t, err)
+	require.NoError(t, r.KeepState(t.Context(), "group", "1", s.Commit))
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := d.Info()
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, path)
+		return nil
+	}))
 }

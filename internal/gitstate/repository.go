@@ -35,6 +35,7 @@ type Repository struct {
 	Worktree string
 	dir      string // HEAD, index and config.worktree
 	common   string // refs, objects and config; dir but in a linked worktree
+	private  bool   // only the owner may read what git writes (see Store)
 }
 
 // Head is where a repository stands.

@@ -152,6 +152,9 @@ const fixed = `[core]
 func (s *standIn) text() string {
 	var b strings.Builder
 	b.WriteString(fixed)
+	if s.repository.private {
+		b.WriteString("[core]\n\tsharedRepository = 0600\n")
+	}
 	may := taken()
 	for _, key := range slices.Sorted(maps.Keys(may)) {
 		value := strings.ToLower(s.own[key])

@@ -29,9 +29,19 @@ func (r *Repository) KeepState(ctx context.Context, group, name, commit string) 
 		return err
 	}
 	defer common.Close()
+	if r.private {
+		if err := common.MkdirAll(path.Dir(ref), 0o700); err != nil {
+			return err
+		}
+	}
 	lock, err := lockRef(ctx, common, ref)
 	if err != nil {
 		return fmt.Errorf("keep state %s: %w", ref, err)
+	}
+	if r.private {
+		if err := lock.file.Chmod(0o600); err != nil {
+			return errors.Join(err, lock.release())
+		}
 	}
 	return lock.put([]byte(commit + "\n"))
 }

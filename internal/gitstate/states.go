@@ -56,7 +56,7 @@ func (g *Git) Files(ctx context.Context, r *Repository, folder string) ([]Listed
 }
 
 // Store returns a repository that holds objects and refs for a folder which is in none, and
-// makes it where it is not there yet.
+// makes it where it is not there yet. Only the owner may read it.
 func Store(dir, folder string) (*Repository, error) {
 	for _, below := range []string{"objects", "refs"} {
 		if err := os.MkdirAll(filepath.Join(dir, below), 0o700); err != nil {
@@ -69,7 +69,7 @@ func Store(dir, folder string) (*Repository, error) {
 			return nil, fmt.Errorf("make a store: %w", err)
 		}
 	}
-	return &Repository{Worktree: folder, dir: dir, common: dir}, nil
+	return &Repository{Worktree: folder, dir: dir, common: dir, private: true}, nil
 }
 
 // Filed reports whether the repository's refs are files, which the hub can write.

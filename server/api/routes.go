@@ -61,6 +61,7 @@ func sections() []section {
 		worktreeRows(),
 		setupRows(),
 		forkRows(),
+		undoRows(),
 		adoptRows(),
 		recordRows(),
 		eventRows(),

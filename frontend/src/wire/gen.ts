@@ -1189,6 +1189,61 @@ export interface Dismiss {
   interruption_id: string
 }
 
+export interface Undo {
+  turn: number
+  what?: string
+  confirm?: string[]
+}
+
+export interface Redo {
+  confirm?: string[]
+}
+
+export interface UndoLeft {
+  path: string
+  why: string
+}
+
+export interface Undone {
+  turn: number
+  what: string
+  redo?: boolean
+  files: number
+  left: UndoLeft[]
+}
+
+export interface UndoTurn {
+  turn: number
+  seq: Seq
+  prompt: string
+  no_files?: string
+  changed?: number
+}
+
+export interface UndoFile {
+  path: string
+  change: string
+  edited?: boolean
+  session_id?: string
+}
+
+export interface UndoPlan {
+  turn: number
+  what: string
+  redo?: boolean
+  files: UndoFile[]
+  total: number
+  no_files?: string
+  needs: string[]
+  prompts: number
+}
+
+export interface Undoable {
+  turns?: UndoTurn[]
+  redo?: Undone
+  plan?: UndoPlan
+}
+
 export interface Device {
   id: string
   kind: string
