@@ -5,6 +5,7 @@ import Link from '@lucide/svelte/icons/link'
 import MessageSquare from '@lucide/svelte/icons/message-square'
 import Pencil from '@lucide/svelte/icons/pencil'
 import TextSelect from '@lucide/svelte/icons/text-select'
+import Undo2 from '@lucide/svelte/icons/undo-2'
 import type { PromptItem, TextItem } from '../../state/items'
 import type { FileChange } from '../../state/tool'
 import { relative } from '../../text/path'
@@ -62,6 +63,13 @@ export function messageActs(
       act: () => onMessage(app, view, item.last, item.text),
     },
     scope === 'owner' && { name: t`Fork from here`, icon: GitFork, act: () => fork(app, view.id, item.last) },
+    prompt !== null &&
+      scope === 'owner' &&
+      !app.state.list?.get(view.id)?.imported && {
+        name: t`Go back to before this…`,
+        icon: Undo2,
+        act: async () => (await import('../review/undo')).goBack(app, view.id, prompt.turn),
+      },
   ]
   menu(
     at,

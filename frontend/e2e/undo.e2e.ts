@@ -1,0 +1,49 @@
+// Going back to before a prompt, and forward again, by touch on a phone and on a desktop.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { barriers } from './rig/axe.ts'
+import { desktop, phone } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { Hub } from './rig/hub.ts'
+import { shot } from './rig/shot.ts'
+import { until } from './rig/until.ts'
+
+test.each([
+  { on: 'a phone', size: phone },
+  { on: 'a desktop', size: desktop },
+])('a prompt on $on goes back and forward', async ({ on, size }) => {
+  const hub = await Hub.start({ config: 'undo_wait: 1m\n' })
+  const device = await Device.pair(hub, { size })
+  const file = join(hub.workspace, 'notes.txt')
+  writeFileSync(file, 'before')
+  const id = await hub.newSession('Back and forth')
+  const screen = await device.watch(id, size)
+  await hub.turn(id, '/plan')
+  writeFileSync(file, 'mine')
+  writeFileSync(join(hub.workspace, 'new.txt'), 'new')
+
+  const { page } = screen
+  const dialog = page.getByRole('dialog')
+  const open = async () => {
+    await page.getByRole('button', { name: 'Prompt actions' }).first().click()
+    await page.getByRole('menuitem', { name: 'Go back to before this…' }).click()
+  }
+  await open()
+  await dialog.getByText('notes.txt').waitFor()
+  expect(await dialog.getByText('edited since').count()).toBe(2)
+  expect(await barriers(page)).toEqual([])
+  await shot(screen, `undo-${on}`)
+  await dialog.getByRole('button', { name: 'Overwrite and go back' }).click()
+  await dialog.getByText('2 files changed.').waitFor()
+  expect(readFileSync(file, 'utf8')).toBe('before')
+  expect(existsSync(join(hub.workspace, 'new.txt'))).toBe(false)
+  await shot(screen, `undo-done-${on}`)
+  await dialog.getByRole('button', { name: 'Redo' }).click()
+  await until('the files forward again', async () => readFileSync(file, 'utf8') === 'mine')
+  await dialog.getByText('You went forward again.').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByText('went back to before the prompt of turn 1').first().waitFor()
+  await device.stop()
+  expect(await hub.stop()).toBe(0)
+})
