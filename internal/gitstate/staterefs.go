@@ -30,20 +30,30 @@ func (r *Repository) KeepState(ctx context.Context, group, name, commit string) 
 	}
 	defer common.Close()
 	if r.private {
-		if err := common.MkdirAll(path.Dir(ref), 0o700); err != nil {
-			return err
-		}
+		return putPrivate(common, ref, commit)
 	}
 	lock, err := lockRef(ctx, common, ref)
 	if err != nil {
 		return fmt.Errorf("keep state %s: %w", ref, err)
 	}
-	if r.private {
-		if err := lock.file.Chmod(0o600); err != nil {
-			return errors.Join(err, lock.release())
-		}
-	}
 	return lock.put([]byte(commit + "\n"))
+}
+
+// putPrivate writes a ref of a store, which this hub alone writes and its owner alone reads.
+func putPrivate(common *os.Root, ref, commit string) error {
+	err := common.MkdirAll(path.Dir(ref), 0o700)
+	if err != nil {
+		return err
+	}
+	file, err := common.OpenFile("state", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(commit + "\n")
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return common.Rename("state", ref)
 }
 
 // States lists the states of a group by their names.
