@@ -37,6 +37,12 @@ const (
 	mostNamed = 5
 )
 
+// UndoWhat is what goes back: files, talk or both.
+type UndoWhat = transcript.UndoWhat
+
+// Undone is an undo or a redo, as the log has it.
+type Undone = transcript.Undo
+
 // UndoFile is a file that an undo changes.
 type UndoFile struct {
 	Path string

@@ -9,7 +9,6 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/transcript"
 )
 
 // mostUndoFiles limits the files of a plan.
@@ -97,7 +96,7 @@ func planOf(p session.UndoPlan) *wire.UndoPlan {
 	return out
 }
 
-func undoneOf(u transcript.Undo) wire.Undone {
+func undoneOf(u session.Undone) wire.Undone {
 	out := wire.Undone{Turn: u.Turn, What: string(u.What), Redo: u.Redo, Files: u.Files, Left: []wire.UndoLeft{}}
 	for _, l := range u.Left {
 		out.Left = append(out.Left, wire.UndoLeft(l))
@@ -106,7 +105,7 @@ func undoneOf(u transcript.Undo) wire.Undone {
 }
 
 func undoRoute(s *API, c *call, in wire.Undo) error {
-	return s.undo(c, session.UndoRequest{Turn: in.Turn, What: transcript.UndoWhat(in.What), Confirm: in.Confirm})
+	return s.undo(c, session.UndoRequest{Turn: in.Turn, What: session.UndoWhat(in.What), Confirm: in.Confirm})
 }
 
 func redoRoute(s *API, c *call, in wire.Redo) error {
