@@ -60,6 +60,8 @@ export class Screens {
   menuAt: 'rename' | 'delete' | null = null
   /** The event of the session on screen that a fork begins at; null for its last. */
   forkAt: number | null = null
+  /** The folder of the working copy of a session that was ended, archived or deleted last. */
+  leftCopy = ''
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
   /** The settings make a link for another device, or list agents to add, when they open. */

@@ -29,7 +29,17 @@ function whole(query: string, name: string): number | null {
  * beside it.
  */
 export type Over =
-  'palette' | 'help' | 'new_session' | 'rules' | 'agent' | 'export' | 'fork' | 'schedule' | 'menu' | 'details'
+  | 'palette'
+  | 'help'
+  | 'new_session'
+  | 'rules'
+  | 'agent'
+  | 'export'
+  | 'fork'
+  | 'copy'
+  | 'schedule'
+  | 'menu'
+  | 'details'
 
 /** The state of a history entry beside its address. */
 interface Entry {

@@ -33,11 +33,13 @@ export class Deeds {
       for (const { session_id } of done) await this.app.hub.update(session_id, { archived: !archived })
     })
     if (archived) this.leave(done)
+    if (archived && done.length === 1) this.askOfCopy(done[0]!)
   }
 
   async end(info: SessionInfo, dropQueue = false): Promise<void> {
     try {
       await this.app.hub.end(info.session_id, dropQueue)
+      this.askOfCopy(info)
     } catch (error) {
       this.report(info, t`was not ended: ${(error as Error).message}`)
     }
@@ -81,6 +83,14 @@ export class Deeds {
   async remove(info: SessionInfo): Promise<void> {
     await this.app.hub.remove(info.session_id)
     this.leave([info])
+    this.askOfCopy(info)
+  }
+
+  /** Asks what becomes of the working copy of a session that needs it no more. */
+  private askOfCopy({ worktree }: SessionInfo): void {
+    if (!worktree?.branch || (this.app.state.hub?.scope ?? 'owner') !== 'owner') return
+    this.app.leftCopy = worktree.folder
+    this.app.overlay = 'copy'
   }
 
   /**

@@ -1,0 +1,63 @@
+// A session that worked in its own copy of a repository asks what becomes of the copy when it needs it no more.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { SessionInfo } from '../src/wire/gen.ts'
+import { barriers } from './rig/axe.ts'
+import { phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+import { repository } from './rig/git.ts'
+import { shot } from './rig/shot.ts'
+
+const at = paired()
+
+/** A session in a copy with a file that is not committed. */
+async function inCopy(name: string): Promise<SessionInfo> {
+  const folder = join(at.hub.workspace, name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'a.md'), '# A\n')
+  const git = repository(folder)
+  git('add', '.')
+  git('commit', '--quiet', '-m', 'one')
+  const made = await at.hub.api<SessionInfo>('POST', '/api/sessions', {
+    name,
+    workspace: folder,
+    worktree: {},
+  })
+  writeFileSync(join(made.workspace, 'b.md'), '# B\n')
+  return made
+}
+
+test('an archived session’s copy is removed once what is lost was named', async () => {
+  const made = await inCopy('garden')
+  const screen = await at.device.open(`/s/${made.session_id}`, phone)
+  const { page, errors } = screen
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Archive', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Its working copy' })
+  await dialog.getByText('Files that are not committed and are lost: 1.').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await shot(screen, 'left-copy')
+  await dialog.getByRole('button', { name: 'Remove it' }).click()
+  await page.getByText('The working copy was removed.').waitFor()
+  expect(existsSync(made.workspace)).toBe(false)
+  expect(await dialog.count()).toBe(0)
+  expect(errors).toEqual([])
+  await page.close()
+})
+
+test('a deleted session’s copy is kept if the person says so', async () => {
+  const made = await inCopy('pond')
+  const { page, errors } = await at.device.open(`/s/${made.session_id}`)
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Delete…' }).click()
+  await page.getByRole('menuitem', { name: 'Delete for good' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Its working copy' })
+  await dialog.getByText('Files that are not committed and are lost: 1.').waitFor()
+  await dialog.getByRole('button', { name: 'Keep it' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(new URL(page.url()).pathname).toBe('/')
+  expect(existsSync(made.workspace)).toBe(true)
+  expect(errors).toEqual([])
+  await page.close()
+})
