@@ -109,11 +109,11 @@ func (c *SessionWSClient) connected() *wire.Connected {
 
 // send encodes and sends one message.
 func (c *SessionWSClient) send(ctx context.Context, m wire.Message) error {
-	frame, err := wire.Encode(m)
+	frame, err := encoded(m)
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, messageOf(frame))
+	return c.write(ctx, frame)
 }
 
 // read handles the client's messages in order until the connection is closed.

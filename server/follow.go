@@ -170,16 +170,17 @@ func (f *follow) Deliver(ctx context.Context, b event.Batch) error {
 
 func (f *follow) sendState(ctx context.Context) error {
 	f.lastSent = time.Now()
-	return onBorrowedStack(func() error { return f.client.send(ctx, stateOrReading(f.session)) })
-}
-
-// stateOrReading is the state of a session, or how far it was read if the state is
-// not known yet.
-func stateOrReading(s *session.BackgroundSession) wire.Message {
-	if !rung(s.Known()) || s.OpenError() != nil {
-		return &wire.Reading{SessionID: s.ID(), AtSeq: s.ReadSeq(), MaxSeq: s.Log().Marks().Visible}
-	}
-	return stateFrame(s.State())
+	return onBorrowedStack(func() error {
+		if s := f.session; !rung(s.Known()) || s.OpenError() != nil { // how far it was read
+			return f.client.send(ctx, &wire.Reading{SessionID: s.ID(), AtSeq: s.ReadSeq(), MaxSeq: s.Log().Marks().Visible})
+		}
+		now, err := f.frames.state()
+		if err != nil {
+			return err
+		}
+		defer runtime.KeepAlive(now) // others send it meanwhile
+		return f.client.write(ctx, now.message)
+	})
 }
 
 // onBorrowedStack calls f in a new goroutine and waits for it. Encoding needs more

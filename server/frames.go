@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -65,6 +66,34 @@ type frames struct {
 	making  []*making
 	users   int
 	resting int // clients that have read everything
+
+	// shown is the state that was encoded last, while a client sends it: a queue may have
+	// many MiB.
+	stateMu sync.Mutex
+	shown   weak.Pointer[shownState]
+}
+
+// shownState is a state as a message, shared by every client that needs it.
+type shownState struct {
+	of      *session.State
+	message message
+}
+
+// state returns the session's state, which must be known.
+func (f *frames) state() (*shownState, error) {
+	f.stateMu.Lock()
+	defer f.stateMu.Unlock()
+	now := f.session.Shown()
+	if made := f.shown.Value(); made != nil && made.of == now {
+		return made, nil
+	}
+	b, err := wire.AppendState(make([]byte, headroom, 2<<10), *stateFrame(*now))
+	if err != nil {
+		return nil, err
+	}
+	made := &shownState{now, seal(b)}
+	f.shown = weak.Make(made)
+	return made, nil
 }
 
 // after returns the frame after a cursor, or nil if there is none. The client

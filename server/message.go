@@ -1,6 +1,10 @@
 package server
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/abidehub/abide/server/wire"
+)
 
 // message is a text frame as sent, in one piece, so that one write sends it and
 // many clients can share it.
@@ -28,6 +32,15 @@ func seal(b []byte) message {
 	m := b[headroom-used:]
 	copy(m, head[:used])
 	return m
+}
+
+// encoded makes a message of a frame.
+func encoded(m wire.Message) (message, error) {
+	b, err := wire.Append(make([]byte, headroom, 512), m)
+	if err != nil {
+		return nil, err
+	}
+	return seal(b), nil
 }
 
 // messageOf makes a message from a copy of payload.

@@ -55,6 +55,10 @@ func (b *BackgroundSession) State() State {
 	return State{SessionID: b.id}
 }
 
+// Shown is State as one value for all callers, which must not change it: the same pointer
+// is the same state. It is nil before the state is known.
+func (b *BackgroundSession) Shown() *State { return b.shown.state.Load() }
+
 // Known returns a channel that is closed when the state is known, or cannot become
 // known. Verbs wait for it.
 func (b *BackgroundSession) Known() <-chan struct{} { return b.shown.known }

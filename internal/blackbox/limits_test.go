@@ -328,6 +328,11 @@ func (g *guests) queue() {
 	require.NoError(g.t, err)
 	status, answer := g.ask(g.owner, "POST", g.path("/prompt"), strings.NewReader(`{"text":"/ask"}`)) // the session is busy
 	require.Less(g.t, status, 300, answer)
+	for _, token := range append(g.viewers, g.owner) { // each change of the queue is shown to sockets that read nothing
+		for range 4 {
+			g.dial(token)
+		}
+	}
 	queue := func(token string) (int, string) { return g.ask(token, "POST", g.path("/queue"), bytes.NewReader(text)) }
 	require.Equal(g.t, 8, g.until(409, func() (int, string) { return queue(g.collaborators[0]) }))
 	status, answer = queue(g.owner)

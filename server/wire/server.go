@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -131,7 +134,6 @@ type State struct {
 	AtSeq              event.Seq       `json:"at_seq"`
 	Turn               Turn            `json:"turn"`
 	PendingPermissions []string        `json:"pending_permissions"`
-	Queue              []QueueItem     `json:"queue"`
 	Mode               *event.Mode     `json:"mode,omitempty"`
 	Config             *event.Config   `json:"config,omitempty"`
 	Commands           *event.Commands `json:"commands,omitempty"`
@@ -142,6 +144,8 @@ type State struct {
 	// Restore is the progress of a segmented restore while it runs.
 	Restore   *Restore   `json:"restore,omitempty"`
 	Observers []Observer `json:"observers"`
+	// Queue is last: see AppendState.
+	Queue []QueueItem `json:"queue"`
 }
 
 // SessionStatus summarises a session for lists.
@@ -377,6 +381,31 @@ func EncodeLoaded(m EventsLoaded, b event.Batch) ([]byte, error) {
 	// events is the last key: cut its empty array open.
 	head = head[:len(head)-len("]}")]
 	return append(append(head, b.JSON...), "]}"...), nil
+}
+
+// AppendState appends a state to dst, one waiting prompt at a time: they may have many
+// MiB, and encoding/json has several copies of what it encodes.
+func AppendState(dst []byte, m State) ([]byte, error) {
+	items, size := m.Queue, 0
+	for _, item := range items {
+		size += len(item.Text) + len(item.Text)/8 + 1<<10
+	}
+	m.Queue = []QueueItem{}
+	dst, err := Append(slices.Grow(dst, size), &m)
+	if err != nil {
+		return nil, err
+	}
+	to := end{dst[:len(dst)-len("]}")]}
+	for n, item := range items {
+		if n > 0 {
+			to.bytes = append(to.bytes, ',')
+		}
+		if err := json.NewEncoder(&to).Encode(item); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", m.MessageType(), err)
+		}
+		to.bytes = to.bytes[:len(to.bytes)-1] // without the newline
+	}
+	return append(to.bytes, "]}"...), nil
 }
 
 func appendSeq(dst []byte, seq event.Seq) []byte {

@@ -69,19 +69,32 @@ type Message interface {
 }
 
 // Encode writes m as one frame, its type first.
-func Encode(m Message) ([]byte, error) {
-	body, err := json.Marshal(m)
-	if err != nil {
+func Encode(m Message) ([]byte, error) { return Append(nil, m) }
+
+// Append is Encode at the end of dst.
+func Append(dst []byte, m Message) ([]byte, error) {
+	dst = append(dst, `{"type":"`...)
+	dst = append(dst, m.MessageType()...)
+	dst = append(dst, '"')
+	body := len(dst)
+	to := end{dst}
+	if err := json.NewEncoder(&to).Encode(m); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", m.MessageType(), err)
 	}
-	frame := make([]byte, 0, len(body)+len(m.MessageType())+12)
-	frame = append(frame, `{"type":"`...)
-	frame = append(frame, m.MessageType()...)
-	frame = append(frame, '"')
-	if len(body) > 2 {
-		frame = append(frame, ',')
+	frame := to.bytes[:len(to.bytes)-1] // without the newline
+	if len(frame)-body == len("{}") {
+		return append(frame[:body], '}'), nil
 	}
-	return append(frame, body[1:]...), nil
+	frame[body] = ','
+	return frame, nil
+}
+
+// end appends what is written.
+type end struct{ bytes []byte }
+
+func (e *end) Write(p []byte) (int, error) {
+	e.bytes = append(e.bytes, p...)
+	return len(p), nil
 }
 
 // ErrUnknownType means that the program does not know the frame's type; the

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -214,5 +215,17 @@ func requireAllFieldsSet(t *testing.T, v reflect.Value) {
 	t.Helper()
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		require.False(t, v.FieldByIndex(f.Index).IsZero(), "%s.%s is not set in its example", v.Type(), f.Name)
+	}
+}
+
+func TestAStateThatIsEncodedPromptByPromptIsTheSame(t *testing.T) {
+	m := wire.State{SessionID: "s", AtSeq: 7, PendingPermissions: []string{}, Queue: []wire.QueueItem{}, Observers: []wire.Observer{}}
+	for n := range 3 {
+		whole, err := wire.Encode(&m)
+		require.NoError(t, err)
+		frame, err := wire.AppendState([]byte("before"), m)
+		require.NoError(t, err)
+		require.Equal(t, "before"+string(whole), string(frame))
+		m.Queue = append(m.Queue, wire.QueueItem{PromptID: fmt.Sprint("p", n), Text: "<\"]}\n" + strings.Repeat("x", 5000)})
 	}
 }

@@ -682,19 +682,6 @@ export interface Turn {
   force_reset?: boolean
 }
 
-export interface QueueItem {
-  prompt_id: string
-  text: string
-  title?: string
-  attachments?: Attachment[]
-  actor?: string
-  by_id?: string
-  queued_at: string
-  scheduled_at?: string
-  author?: string
-  author_id?: string
-}
-
 export type AgentStatus = 'absent' | 'starting' | 'ready' | 'stopping' | 'failed'
 
 export interface AuthMethod {
@@ -745,13 +732,25 @@ export interface Observer {
   seq: Seq
 }
 
+export interface QueueItem {
+  prompt_id: string
+  text: string
+  title?: string
+  attachments?: Attachment[]
+  actor?: string
+  by_id?: string
+  queued_at: string
+  scheduled_at?: string
+  author?: string
+  author_id?: string
+}
+
 export interface StateMessage {
   type: 'state'
   session_id: string
   at_seq: Seq
   turn: Turn
   pending_permissions: string[]
-  queue: QueueItem[]
   mode?: ModeData
   config?: ConfigData
   commands?: CommandsData
@@ -760,6 +759,7 @@ export interface StateMessage {
   interruption?: Interruption
   restore?: Restore
   observers: Observer[]
+  queue: QueueItem[]
 }
 
 export interface ReadingMessage {
