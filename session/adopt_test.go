@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/journal"
@@ -225,4 +227,42 @@ func TestAnAgentThatIsAskedForItsSessionsCountsAmongTheRunning(t *testing.T) {
 	_, err = h.manager.PastSessions(ctxOf(t), agent, "", "")
 	require.NoError(t, err)
 	require.Len(t, asked, 1)
+}
+
+// copying is an agent that copies its own session.
+type copying struct{ *acp.Agent }
+
+func (copying) Fork(context.Context, string) (string, error) { return "copy", nil }
+
+func TestAForkOfAContinuedSessionBeginsFromTheAgentsOwnCopy(t *testing.T) {
+	_, demo, past := hadBefore(t)
+	h := newDiskHub(t, demo, func(o *session.Options, _ *store.Options) {
+		o.DefaultWorkspace = past.Folder
+		start := o.StartAgent
+		o.StartAgent = func(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
+			a, err := start(ctx, spec, sink)
+			if err != nil {
+				return nil, err
+			}
+			return copying{a.(*acp.Agent)}, nil
+		}
+	})
+	b, _ := adopt(t, h, past.AgentSessionID)
+	native := func() string {
+		made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: b.Log().Marks().Visible, Actor: person("ann")})
+		require.NoError(t, err)
+		for _, n := range payloads[event.Note](t, made) {
+			if n.Statement() == transcript.NoteForked {
+				var note state.ForkNote
+				require.NoError(t, json.Unmarshal(n.Raw, &note))
+				return note.AgentSessionID
+			}
+		}
+		t.Fatal("no note of the fork")
+		return ""
+	}
+	require.Empty(t, native(), "its agent is asleep")
+	say(t, b, "three", "/plan")
+	awaitIdle(t, b)
+	require.Equal(t, "copy", native())
 }
