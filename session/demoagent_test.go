@@ -40,12 +40,13 @@ func withDemoAgent(t *testing.T) hubOption {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	state := t.TempDir()
+	hubID := "hub" + fmt.Sprint(os.Getpid()) // an agent's end ends all processes with its marker
 	return func(o *session.Options, _ *store.Options) {
 		o.Agents = []settings.Agent{{Name: "demo"}}
 		o.ListPast = func(ctx context.Context, agent, workspace, folder, cursor string) (page session.PastPage, err error) {
 			stored, err := acp.List(ctx, acp.Config{
 				Name: agent, Command: []string{self}, Env: map[string]string{demoRole: state},
-				Workspace: workspace, HubID: "hub", RunID: "run", SessionID: "list",
+				Workspace: workspace, HubID: hubID, RunID: "run", SessionID: "list",
 			}, folder, cursor)
 			page.Next, page.LeftOut = stored.Next, stored.LeftOut
 			for _, s := range stored.Sessions {
@@ -56,7 +57,7 @@ func withDemoAgent(t *testing.T) hubOption {
 		o.StartAgent = func(ctx context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 			a, err := acp.Start(ctx, acp.Config{
 				Name: spec.Agent, Command: []string{self}, Env: map[string]string{demoRole: state},
-				Workspace: spec.Workspace, HubID: "hub", RunID: "run", SessionID: spec.SessionID,
+				Workspace: spec.Workspace, HubID: hubID, RunID: "run", SessionID: spec.SessionID,
 				Resume: spec.AgentSessionID, Adopt: spec.Adopt, ContextLost: spec.ContextLost, OpenBlob: spec.OpenBlob,
 			}, sink)
 			if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -91,7 +92,8 @@ func (a *agents) listPast(ctx context.Context, name, workspace, folder, cursor s
 			continue
 		}
 		c := agentsetup.Run(agent, versionText())
-		c.Workspace, c.HubID, c.RunID, c.SessionID, c.Logger = workspace, a.hubID, a.runID, "list-"+name, a.logger
+		c.Workspace, c.HubID, c.RunID, c.Logger = workspace, a.hubID, a.runID, a.logger
+		c.SessionID = "list-" + rand.Text() // its end ends all processes with its marker
 		stored, err := acp.List(ctx, c, folder, cursor)
 		var login *acp.AuthError
 		if errors.As(err, &login) {

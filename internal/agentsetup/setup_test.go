@@ -2,6 +2,7 @@ package agentsetup_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func setup(t *testing.T, yaml string) *agentsetup.Setup {
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(l.Path), 0o700))
 	require.NoError(t, os.WriteFile(l.Path, []byte(yaml), 0o600))
-	return &agentsetup.Setup{Loader: l, HubID: "hub", RunID: "run", Logger: slog.New(slog.DiscardHandler), Busy: make(chan struct{}, 1)}
+	return &agentsetup.Setup{Loader: l, HubID: "hub" + fmt.Sprint(os.Getpid()), RunID: "run", Logger: slog.New(slog.DiscardHandler), Busy: make(chan struct{}, 1)}
 }
 
 func TestOneAgentIsVisitedAtATimeInAFolderThatIsGoneAfterwards(t *testing.T) {
