@@ -8,6 +8,7 @@ import (
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/resume"
@@ -28,10 +29,21 @@ type ForkRequest struct {
 	// Worktree asks for a new git worktree, which begins at the commit of the original's
 	// workspace at that event unless it names a base. Workspace must be empty.
 	Worktree *NewWorktree
-	Actor    event.Actor
+	// Files puts the files of the new worktree as they were before the prompt of that
+	// event's turn, or at its end; empty leaves those of the commit.
+	Files ForkFiles
+	Actor event.Actor
 	// Key makes a repeated request harmless, as in CreateRequest.
 	Key string
 }
+
+// ForkFiles is a moment of a turn.
+type ForkFiles string
+
+const (
+	ForkBefore ForkFiles = "before"
+	ForkEnd    ForkFiles = "end"
+)
 
 // Fork creates a session that continues from an event of this one. Its log begins
 // with a summary of the prompts and the last message until then. The agent gets the
@@ -48,6 +60,10 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 		return nil, fmt.Errorf("%w: seq %d is not one of the events %d to %d", state.ErrInvalid, r.Seq, marks.Min, marks.Visible)
 	}
 	read, err := readFork(ctx, from.log, marks.Min, r.Seq)
+	if err != nil {
+		return nil, err
+	}
+	files, err := m.forkFiles(from, r, read.turn)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +93,9 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err != nil {
 		return nil, err
 	}
+	if err := m.putForkFiles(ctx, made, files); err != nil {
+		return nil, err
+	}
 	account := read.text()
 	if was, is := md.Workspace, made.log.Metadata().Workspace; was != is {
 		account += fmt.Sprintf("The work continues in another folder: it was %s and is now %s. Paths from before may not be there.\n", was, is)
@@ -90,6 +109,49 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	}
 	m.changes.Touch(id)
 	return made, nil
+}
+
+// forkFiles finds the state that the files of a fork begin from; empty if none was asked for.
+func (m *Manager) forkFiles(from *BackgroundSession, r ForkRequest, turn int) (string, error) {
+	name := ""
+	switch {
+	case r.Files == "":
+		return "", nil
+	case r.Worktree == nil:
+		return "", fmt.Errorf("%w: files go with a worktree: in the same folder, undo puts them back", state.ErrInvalid)
+	case r.Files == ForkBefore:
+		name = filestate.Before(turn)
+	case r.Files == ForkEnd:
+		name = filestate.After(turn)
+	default:
+		return "", fmt.Errorf("%w: files is before or end", state.ErrInvalid)
+	}
+	if m.hub.states == nil {
+		return "", fmt.Errorf("%w: this hub keeps no files (undo_wait is 0)", state.ErrConflict)
+	}
+	states, err := m.hub.states.States(filestate.Of{Session: from.id, Folder: from.log.Metadata().Workspace})
+	if err != nil || states[name] == "" {
+		return "", fmt.Errorf("%w: the files of turn %d were not kept, or are kept no longer: leave files out for those of the commit", state.ErrConflict, turn)
+	}
+	return states[name], nil
+}
+
+// putForkFiles puts the files of a fork that has not begun as they are in a state of the
+// original.
+func (m *Manager) putForkFiles(ctx context.Context, made *BackgroundSession, files string) error {
+	if files == "" || made.forked(ctx) {
+		return nil
+	}
+	of := filestate.Of{Session: made.id, Folder: made.log.Metadata().Workspace}
+	now, err := m.hub.states.Keep(ctx, of, filestate.Undone(0), nil)
+	if err == nil {
+		_, err = m.hub.states.Restore(ctx, of, now, files)
+	}
+	if err != nil {
+		m.logger.Warn("the files of a fork could not be put", "session", made.id, "err", err)
+		return fmt.Errorf("%w: the files could not be put into the worktree: try again, or leave files out; the hub's log says why", state.ErrUnavailable)
+	}
+	return nil
 }
 
 // forkName returns the name of a fork of a session with this name. It is empty if the
@@ -159,6 +221,7 @@ type forkReader struct {
 	account transcript.Account
 	said    string
 	open    bool   // a turn has no end
+	turn    int    // of the last event in one
 	commit  string // the workspace's last known commit
 }
 
@@ -182,6 +245,7 @@ func (r *forkReader) Deliver(_ context.Context, b event.Batch) error {
 	}
 	for _, e := range events {
 		r.account.Apply(e)
+		r.turn = max(r.turn, e.Turn)
 		switch e.Type {
 		case event.TypeUserPrompt, event.TypeTurnEnd, event.TypeAgentMessage, event.TypeSessionStart, event.TypeWorkspaceSeen:
 			if p, err := e.Payload(); err == nil {

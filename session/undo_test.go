@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/transcript"
@@ -339,4 +340,29 @@ func lastUndo(t *testing.T, b *session.BackgroundSession) (last transcript.Undo)
 		}
 	}
 	return last
+}
+
+func TestAForksCopyBeginsFromTheFilesOfATurn(t *testing.T) {
+	root := workspace(t)
+	h := newHub(t, withUndo(t, root))
+	b := create(t, h, root)
+	a := work(t, h, b, nil, "p1", func() { put(t, root, "greet.go", "good evening") })
+	work(t, h, b, a, "p2", func() { put(t, root, "new.go", "made") })
+	seq := b.Log().Marks().Visible
+	_, _, err := h.manager.UndoTurns(ctxOf(t), b.ID()) // once the files at the end of its turn are kept
+	require.NoError(t, err)
+	for files, want := range map[session.ForkFiles]string{session.ForkBefore: "", session.ForkEnd: "made"} {
+		copies := filepath.Join(t.TempDir(), "copy")
+		h.manager.Configure(settings.Hub{Agents: []settings.Agent{{Name: "fake"}}, Workspaces: []string{root}, UndoWait: time.Minute, Worktrees: settings.Worktrees{Folder: filepath.Dir(copies)}})
+		made, err := h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: seq, Worktree: &session.NewWorktree{}, Files: files, Actor: person("ann")})
+		require.NoError(t, err)
+		folder := made.Log().Metadata().Workspace
+		require.Equal(t, "good evening", read(t, folder, "greet.go"))
+		text, _ := os.ReadFile(filepath.Join(folder, "new.go"))
+		require.Equal(t, want, string(text), files)
+	}
+	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: 1, Worktree: &session.NewWorktree{}, Files: session.ForkEnd, Actor: person("ann")})
+	require.ErrorIs(t, err, state.ErrConflict)
+	_, err = h.manager.Fork(ctxOf(t), b.ID(), session.ForkRequest{Seq: seq, Files: session.ForkEnd, Actor: person("ann")})
+	require.ErrorIs(t, err, state.ErrInvalid)
 }

@@ -20,6 +20,7 @@ test.each([
   const id = await hub.newSession('Back and forth')
   const screen = await device.watch(id, size)
   await hub.turn(id, '/plan')
+  await hub.api('GET', `/api/sessions/${id}/undo`) // once the files at the turn's end are kept
   writeFileSync(file, 'mine')
   writeFileSync(join(hub.workspace, 'new.txt'), 'new')
 

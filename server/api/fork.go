@@ -14,7 +14,7 @@ func forkRows() section {
 		title: "Forks",
 		about: []string{
 			"The new session works in the same workspace with the same agent unless others are named. It has `forked_from{session_id, seq}`, this session's line gets `forks[]`, and its log stays.",
-			"`worktree` is that of a new session (see [Sessions](#sessions)), at the commit that the workspace was last seen at by then unless it names a `base`. A text in its place is its `folder`.",
+			"`worktree` is that of a new session (see [Sessions](#sessions)), at the commit that the workspace was last seen at by then unless it names a `base`. A text in its place is its `folder`. `files` puts the files as they were before the prompt of that event's turn (`before`) or at its end (`end`), as far as they were kept (see [Undo](#undo)): 409 if not.",
 		},
 		rows: []route{
 			{
@@ -38,7 +38,7 @@ func forkRoute(s *API, c *call) error {
 		return err
 	}
 	made, err := s.manager.Fork(c.r.Context(), c.id(), session.ForkRequest{
-		Seq: in.Seq, Workspace: in.Workspace, Worktree: worktreeOf(in.Worktree), Agent: in.Agent, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+		Seq: in.Seq, Workspace: in.Workspace, Worktree: worktreeOf(in.Worktree), Files: session.ForkFiles(in.Files), Agent: in.Agent, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

@@ -82,7 +82,10 @@ type NewFork struct {
 	// Worktree makes a git worktree to work in. It begins at the commit that the
 	// workspace was last seen at by then, unless it names a base. A text is its folder.
 	Worktree *NewWorktree `json:"worktree,omitempty"`
-	Agent    string       `json:"agent,omitempty"`
+	// Files puts the files of the worktree as they were before the prompt of that event's
+	// turn (before), or at the end of the turn (end). Absent leaves those of the commit.
+	Files string `json:"files,omitempty"`
+	Agent string `json:"agent,omitempty"`
 }
 
 // Agents lists the agents and workspaces for a new session.

@@ -952,6 +952,7 @@ export interface NewFork {
   seq: Seq
   workspace?: string
   worktree?: NewWorktree
+  files?: string
   agent?: string
 }
 
