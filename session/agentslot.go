@@ -170,7 +170,7 @@ func (a *agentSlot) start() {
 	}
 	a.authBy, a.login = "", nil
 	bound := cmp.Or(a.hub.settings().Agent(a.agentName).StartLimit, a.hub.settings().Limits.AgentStart)
-	command := a.dueSetup()
+	command := a.beginSetup()
 	a.helpers.run(func() {
 		if command != nil {
 			err := runSetup(a.hub.setUp, s, spec, command)
@@ -192,13 +192,18 @@ func (a *agentSlot) start() {
 	})
 }
 
-// dueSetup returns the set-up command that runs before the agent starts; nil if none
-// does. The configuration of now decides, so that a corrected command is run.
-func (a *agentSlot) dueSetup() []string {
+// setup returns the set-up command that runs before the agent starts; nil if none does.
+// The configuration of now decides, so that a corrected command is run.
+func (a *agentSlot) setup() []string {
 	if !a.fold.Setup.Due || a.hub.setUp == nil {
 		return nil
 	}
-	command := a.hub.settings().SetupFor(a.project)
+	return a.hub.settings().SetupFor(a.project)
+}
+
+// beginSetup is setup, and shows that the command runs.
+func (a *agentSlot) beginSetup() []string {
+	command := a.setup()
 	if command != nil {
 		a.message, a.settingUp = "running the set-up command: "+state.Cut(state.OneLine(strings.Join(command, " ")), 200), true
 	}

@@ -120,7 +120,9 @@ func (t *turns) watch(now time.Time) {
 	case t.turn.phase == turnEnding:
 		t.endOrLater(nil, t.turn.endAs, t.turn.failure)
 	case !t.turn.given():
-		t.files.before(t.fold.Turn)
+		if t.agent.setup() == nil { // its files belong to the state before the prompt
+			t.files.before(t.fold.Turn)
+		}
 		t.prepare(now)
 	default:
 		t.workspaces.watch(now)

@@ -39,6 +39,11 @@ func TestASessionIsForkedByTheCommandLine(t *testing.T) {
 	require.Equal(t, "try", forked.Worktree.Branch)
 	h.screen("fork", forked, 0).until("the end of its turn", hasType(event.TypeTurnEnd))
 	require.FileExists(t, filepath.Join(forked.Workspace, "installed"), "its copy was not set up")
+	require.NoError(t, os.WriteFile(filepath.Join(forked.Workspace, "later"), nil, 0o600))
+	_, errs, code = h.run("undo", forked.SessionID, "--files", "--yes")
+	require.Zero(t, code, errs)
+	require.NoFileExists(t, filepath.Join(forked.Workspace, "later"))
+	require.FileExists(t, filepath.Join(forked.Workspace, "installed"), "the set-up was undone with the turn")
 
 	_, errs, code = h.run("fork", s.SessionID, "--at", "9999")
 	require.NotZero(t, code)
