@@ -129,9 +129,12 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	s := h.session()
 	one := "/api/sessions/" + s.ID()
 	require.NoError(t, os.WriteFile(filepath.Join(s.Info().Workspace, "a.txt"), []byte("hello"), 0o600))
-	git(t, s.Info().Workspace, "init", "-q")
-	git(t, s.Info().Workspace, "config", "user.name", "a")
-	git(t, s.Info().Workspace, "config", "user.email", "a@b")
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"config", "user.name", "a"}, {"config", "user.email", "a@b"}, {"commit", "-q", "--allow-empty", "-m", "first"},
+		{"branch", "side"}, {"commit", "-q", "--allow-empty", "-m", "second"}, {"switch", "-q", "side"},
+	} {
+		git(t, s.Info().Workspace, args...)
+	}
 	h.prompt(s, "p0", "say 3")
 	phone := h.page("phone", nil)
 	blob, err := s.Log().PutBlobFrom(context.Background(), "text/plain", strings.NewReader("hello"))
@@ -260,6 +263,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"GET", "/api/sessions/{id}/change", one + "/change?path=a.txt", nil},
 		{"GET", "/api/sessions/{id}/branch", one + "/branch", nil},
 		{"POST", "/api/sessions/{id}/branch/commit", one + "/branch/commit", map[string]any{"message": "m", "confirm": []string{"turn"}}},
+		{"POST", "/api/sessions/{id}/branch/update", one + "/branch/update", map[string]any{"method": "merge", "confirm": []string{"turn"}}},
+		{"POST", "/api/sessions/{id}/branch/merge", one + "/branch/merge", map[string]any{"method": "squash", "confirm": []string{"turn"}}},
 		{"GET", "/api/worktrees", "", nil},
 		{"POST", "/api/worktrees/prune", "", nil},
 		{"POST", "/api/worktrees/remove", "", map[string]any{"folder": "/nowhere"}},

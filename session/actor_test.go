@@ -17,6 +17,7 @@ import (
 func TestEveryVerbTakesAnActor(t *testing.T) {
 	reads := []string{
 		"OpenBlob", "OpenError", "ReadError", "Comments", "Export", "Overview", "Interruption", "Rules",
+		"Draft",  // words for a commit
 		"Like",   // completes a rule and keeps nothing
 		"Record", // the recorder's id stands for the actor of Manager.Record
 	}

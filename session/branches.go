@@ -95,7 +95,10 @@ func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Reques
 
 // mayAct refuses an act while an agent works in the folder, unless that was confirmed.
 func (m *Manager) mayAct(ctx context.Context, b *BackgroundSession, r branch.Request) error {
-	own := b.place().Workspace
+	own, base := b.place().Workspace, ""
+	if w := worktreeOf(b.log.Metadata()); w != nil && r.Act == branch.Merge {
+		base = w.Of // its files may change
+	}
 	var busy []string
 	if open, err := ask(ctx, b.mail, func(e *engine) (bool, error) { return e.fold.Open, nil }); err != nil {
 		return err
@@ -104,14 +107,14 @@ func (m *Manager) mayAct(ctx context.Context, b *BackgroundSession, r branch.Req
 	}
 	for _, meta := range m.journal.List() {
 		status := state.Status(meta.Status)
-		if meta.SessionID != b.id && within(meta.Workspace, own) && (status == state.StatusRunning || status == state.StatusNeedsYou) {
+		if meta.SessionID != b.id && (within(meta.Workspace, own) || base != "" && within(meta.Workspace, base)) && (status == state.StatusRunning || status == state.StatusNeedsYou) {
 			busy = append(busy, "session "+meta.SessionID)
 		}
 	}
 	if len(busy) == 0 {
 		return nil
 	}
-	return branch.Confirmed(r.Confirm, branch.NeedTurn, "that it is done while the agent works in this folder, whose files may be half written ("+strings.Join(busy, ", ")+")")
+	return branch.Confirmed(r.Confirm, branch.NeedTurn, "that it is done while an agent works in the folder, whose files may be half written ("+strings.Join(busy, ", ")+")")
 }
 
 // within reports whether one of two folders is in the other.

@@ -3,12 +3,16 @@ package session_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/gitstate"
@@ -162,4 +166,119 @@ func TestAnActThatAKillCutOffIsSettled(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestABranchIsUpdatedAndMergedAndEachIsAnEvent(t *testing.T) {
+	c := newCopied(t)
+	named(t, c.project)
+	folder := c.one.Info().Workspace
+	do := func(r branch.Request) (state.BranchAct, error) {
+		r.Actor = person("bob")
+		return c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	}
+	_, err := do(branch.Request{Act: branch.Update, Method: "merge"})
+	require.ErrorContains(t, err, "abide/one has all commits of main")
+	put(t, folder, "theirs", "of one")
+	_, err = do(branch.Request{Act: branch.Commit, Message: "theirs"})
+	require.NoError(t, err)
+	put(t, c.project, "ours", "of main")
+	runGit(t, c.project, "add", "ours")
+	runGit(t, c.project, "commit", "-q", "-m", "ours")
+
+	_, err = do(branch.Request{Act: branch.Merge, Method: "ff"})
+	require.ErrorContains(t, err, "update first, or merge")
+	updated, err := do(branch.Request{Act: branch.Update, Method: "rebase"})
+	require.NoError(t, err)
+	require.Equal(t, "main", updated.From)
+	require.FileExists(t, filepath.Join(folder, "ours"))
+	put(t, folder, "left", "x")
+	merge := branch.Request{Act: branch.Merge, Method: "squash", Message: "all of one", Key: "m"}
+	_, err = do(merge)
+	require.Equal(t, []string{branch.NeedUncommitted}, needsOf(t, err))
+	require.ErrorContains(t, err, "left")
+	merge.Confirm = []string{branch.NeedUncommitted}
+	put(t, c.project, "theirs", "mine")
+	_, err = do(merge)
+	require.ErrorContains(t, err, "commit them or put them away first: theirs")
+	require.NoError(t, os.Remove(filepath.Join(c.project, "theirs")))
+	merged, err := do(merge)
+	require.NoError(t, err)
+	require.Equal(t, "main", merged.Branch)
+	require.Equal(t, "all of one", runGit(t, c.project, "log", "-1", "--format=%s", "main"))
+	require.Empty(t, runGit(t, c.project, "status", "--porcelain", "--untracked-files=no"))
+	again, err := do(merge)
+	require.NoError(t, err)
+	require.Equal(t, merged, again)
+	notes, _ := actNotes(t, c.one)
+	require.Len(t, notes, 6)
+	require.Contains(t, notes[3].Text, "Updated abide/one from main: 1 file changed")
+	require.Contains(t, notes[5].Text, "Merged abide/one into main: 1 file changed")
+
+	put(t, c.project, "theirs", "changed by main")
+	runGit(t, c.project, "commit", "-q", "-a", "-m", "conflicts")
+	put(t, folder, "theirs", "changed by one")
+	_, err = do(branch.Request{Act: branch.Commit, Message: "conflicts, too", Files: []string{"theirs"}})
+	require.NoError(t, err)
+	_, err = do(branch.Request{Act: branch.Update, Method: "merge"})
+	require.ErrorContains(t, err, "these files conflict: theirs")
+}
+
+// Several agents on one repository commit, update and merge at once. The base has each
+// change once.
+func TestTheBaseHasEachChangeOfSeveralAgentsOnce(t *testing.T) {
+	c := newCopied(t)
+	named(t, c.project)
+	sessions := []*session.BackgroundSession{c.one, c.two}
+	for _, name := range []string{"three", "four"} {
+		b, err := c.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: c.project, Name: name, Worktree: &session.NewWorktree{}})
+		require.NoError(t, err)
+		sessions = append(sessions, b)
+	}
+	const rounds = 5
+	var all sync.WaitGroup
+	for n, b := range sessions {
+		all.Go(func() {
+			folder := b.Info().Workspace
+			do := func(r branch.Request) error {
+				r.Actor = person("bob")
+				_, err := c.manager.ActOnBranch(ctxOf(t), b.ID(), r)
+				return err
+			}
+			for round := range rounds {
+				name := fmt.Sprintf("%d-%d", n, round)
+				if !assert.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(name), 0o600)) ||
+					!assert.NoError(t, do(branch.Request{Act: branch.Commit, Message: "add " + name})) {
+					return
+				}
+				for tries := 0; ; tries++ { // another may merge between the two
+					err := do(branch.Request{Act: branch.Update, Method: "rebase"})
+					if err == nil || strings.Contains(err.Error(), "has all commits") {
+						if err = do(branch.Request{Act: branch.Merge, Method: "ff"}); err == nil {
+							break
+						}
+					}
+					if !assert.ErrorIs(t, err, state.ErrConflict) || !assert.Less(t, tries, 60) {
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	subjects := strings.Split(runGit(t, c.project, "log", "--format=%s", "main"), "\n")
+	for n := range sessions {
+		for round := range rounds {
+			name := fmt.Sprintf("%d-%d", n, round)
+			count := 0
+			for _, s := range subjects {
+				if s == "add "+name {
+					count++
+				}
+			}
+			require.Equal(t, 1, count, name)
+			require.FileExists(t, filepath.Join(c.project, name))
+		}
+	}
+	require.Empty(t, runGit(t, c.project, "status", "--porcelain"))
+	runGit(t, c.project, "fsck")
 }

@@ -100,6 +100,67 @@ describe.each([
     await page.getByText(/^Committed 1 file on garden as .*: Plant tulips/).waitFor()
   })
 
+  test('the branch is updated from its base and merged into it; conflicts are named, and the agent is asked', async () => {
+    const { page } = screen
+    const at = (name: string) => join(hub.workspace, name)
+    const commit = (name: string, text: string) => {
+      writeFileSync(at(name), text)
+      git('add', name)
+      git('commit', '-q', '-m', `write ${name}`)
+    }
+    const name = `hedge-${size.width}.txt`
+    git('checkout', '-q', '-b', 'main')
+    commit(name, 'of main\n')
+    git('checkout', '-q', '-b', `side-${size.width}`)
+    commit(`side-${size.width}.txt`, 'of the side\n')
+    git('checkout', '-q', 'main')
+    commit(`later-${size.width}.txt`, 'of main\n')
+    git('checkout', '-q', `side-${size.width}`)
+    const dialog = page.getByRole('dialog', { name: 'Branch' })
+    const open = async () => {
+      await page.goto(`${hub.origin}/s/${session}/files`)
+      await take('button', 'Branch…')
+      await dialog.getByRole('radio', { name: 'Merge into the base' }).waitFor()
+    }
+    await open()
+    await dialog.getByRole('radio', { name: 'Update from the base' }).check()
+    await dialog.getByRole('radio', { name: /^Rebase/ }).check()
+    await expect.poll(() => barriers(page, ofColours)).toEqual([])
+    await shot(screen, `branch-${size.width}`)
+    await take('button', 'Update')
+    await dialog.waitFor({ state: 'detached' })
+    expect(git('log', '-2', '--format=%s').trim().split('\n')).toEqual([
+      `write side-${size.width}.txt`,
+      `write later-${size.width}.txt`,
+    ])
+    await open()
+    await dialog.getByRole('radio', { name: 'Merge into the base' }).check()
+    await dialog.getByRole('radio', { name: /^Squash/ }).check()
+    await dialog.getByRole('textbox', { name: 'Message' }).fill('Plant the side')
+    await take('button', 'Merge')
+    await dialog.getByText(/not committed: .*main\.go/).waitFor()
+    await take('button', 'Do it all the same')
+    await dialog.waitFor({ state: 'detached' })
+    expect(git('log', '-1', '--format=%s', 'main').trim()).toBe('Plant the side')
+
+    git('checkout', '-q', 'main')
+    commit(name, 'changed by main\n')
+    git('checkout', '-q', `side-${size.width}`)
+    commit(name, 'changed by the side\n')
+    await open()
+    await take('button', 'Update')
+    await dialog.getByText(`these files conflict: ${name}`).waitFor()
+    await dialog.getByRole('heading', { name: 'Conflicts with main' }).waitFor()
+    await expect.poll(() => barriers(page, ofColours)).toEqual([])
+    await shot(screen, `conflicts-${size.width}`)
+    await take('button', 'Ask the agent to resolve them')
+    await screen.composer.waitFor()
+    expect(await screen.composer.inputValue()).toContain(`resolve the conflicts in: ${name}`)
+    await screen.composer.fill('')
+    git('checkout', '-q', 'garden')
+    git('branch', '-q', '-D', 'main')
+  })
+
   test('a changed file opens on what changed in it, and follows the agent; a deleted and a new one are shown, too', async () => {
     const { page } = screen
     const files = page.getByRole('main', { name: 'Files' })

@@ -297,51 +297,71 @@ func (p *Program) notice(format string, args ...any) {
 
 // branch shows where a session's branch stands, or acts on it.
 func (p *Program) branch() *cobra.Command {
-	var message string
-	var yes bool
+	var to branchFlags
 	cmd := p.onSession(&cobra.Command{
-		Use: "branch ID [commit [FILE…]]", Short: "Show where a session's branch stands, or commit on it",
-		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace. " +
-			"Without --message it takes the session's latest prompt and the agent's last words, after asking. No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused.",
-		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'",
+		Use: "branch ID [commit [FILE…] | update | merge]", Short: "Show where a session's branch stands, or act on it",
+		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace; " +
+			"without --message it takes the session's latest prompt and the agent's last words, after asking. With update, bring the commits of the base to the branch; with merge, bring those of the branch to its base. " +
+			"No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused.",
+		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'\nabide branch 9f3a update --method rebase\nabide branch 9f3a merge --method squash -m 'Trim white space'",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 1 || len(args) > 1 && args[1] == "commit" {
+			if len(args) == 1 || len(args) > 1 && args[1] == "commit" || len(args) == 2 && (args[1] == "update" || args[1] == "merge") {
 				return nil
 			}
-			return fmt.Errorf("branch takes a session, and commit with files")
+			return fmt.Errorf("branch takes a session, and commit with files, update or merge")
 		},
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
-		if len(args) == 0 {
-			found, err := hub.Branch(ctx, s.SessionID)
-			if err != nil || p.json {
-				return p.orJSON(found, err)
-			}
-			if !found.Repository {
-				return withCode(ExitFailed, "the session works in no git repository")
-			}
-			_, err = fmt.Fprintln(p.Stdout, plain.Line(standing(found)))
-			return err
+		if len(args) > 0 {
+			return p.actOnBranch(ctx, hub, s, args[0], args[1:], to)
 		}
-		c := wire.CommitBranch{Message: message}
-		for _, path := range args[1:] {
-			c.Files = append(c.Files, filepath.ToSlash(path))
+		found, err := hub.Branch(ctx, s.SessionID)
+		if err != nil || p.json {
+			return p.orJSON(found, err)
 		}
-		if c.Message == "" {
-			var err error
-			if c.Message, err = p.draft(ctx, hub, s, yes); err != nil {
-				return err
-			}
+		if !found.Repository {
+			return withCode(ExitFailed, "the session works in no git repository")
 		}
-		key := rand.Text()
-		return p.acted(ctx, yes, func(confirm []string) (wire.BranchAct, error) {
-			c.Confirm = confirm
-			return hub.Commit(ctx, s.SessionID, key, c)
-		})
+		_, err = fmt.Fprintln(p.Stdout, plain.Line(standing(found)))
+		return err
 	})
-	cmd.Flags().StringVarP(&message, "message", "m", "", "the commit's `MESSAGE`")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().StringVarP(&to.message, "message", "m", "", "the commit's `MESSAGE`")
+	cmd.Flags().StringVar(&to.method, "method", "merge", "`HOW` to update: merge or rebase; or to merge: merge, squash or ff (only move the base)")
+	cmd.Flags().BoolVar(&to.yes, "yes", false, "do not ask")
 	p.JSONFlag(cmd)
 	return cmd
+}
+
+type branchFlags struct {
+	message, method string
+	yes             bool
+}
+
+func (p *Program) actOnBranch(ctx context.Context, hub *client.Hub, s wire.SessionInfo, act string, files []string, to branchFlags) error {
+	key := rand.Text()
+	switch act {
+	case "update":
+		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+			return hub.UpdateBranch(ctx, s.SessionID, key, wire.UpdateBranch{Method: to.method, Confirm: confirm})
+		})
+	case "merge":
+		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+			return hub.MergeBranch(ctx, s.SessionID, key, wire.MergeBranch{Method: to.method, Message: to.message, Confirm: confirm})
+		})
+	}
+	c := wire.CommitBranch{Message: to.message}
+	for _, path := range files {
+		c.Files = append(c.Files, filepath.ToSlash(path))
+	}
+	if c.Message == "" {
+		var err error
+		if c.Message, err = p.draft(ctx, hub, s, to.yes); err != nil {
+			return err
+		}
+	}
+	return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+		c.Confirm = confirm
+		return hub.Commit(ctx, s.SessionID, key, c)
+	})
 }
 
 // draft asks whether the session's draft of a message is to be taken.

@@ -17,3 +17,13 @@ func (h *Hub) actOnBranch(ctx context.Context, id, act, key string, body any) (w
 	err := h.send(ctx, http.MethodPost, session(id)+"/branch/"+act, http.Header{"Idempotency-Key": {key}}, body, &done)
 	return done, err
 }
+
+// UpdateBranch brings the base's commits to the session's branch.
+func (h *Hub) UpdateBranch(ctx context.Context, id, key string, u wire.UpdateBranch) (wire.BranchAct, error) {
+	return h.actOnBranch(ctx, id, "update", key, u)
+}
+
+// MergeBranch brings the commits of the session's branch to its base.
+func (h *Hub) MergeBranch(ctx context.Context, id, key string, m wire.MergeBranch) (wire.BranchAct, error) {
+	return h.actOnBranch(ctx, id, "merge", key, m)
+}

@@ -298,6 +298,17 @@ func acts() map[string]func(*gitstate.Git, string) (gitstate.Move, error) {
 			}
 			return g.CommitFiles(context.Background(), r, gitstate.NewCommit{Folder: dir, Paths: []string{"README.md", "new"}, Message: "m", Begun: begun})
 		},
+		"merge": func(g *gitstate.Git, dir string) (gitstate.Move, error) {
+			r, err := gitstate.Find(dir)
+			if err != nil {
+				return gitstate.Move{}, err
+			}
+			at, err := r.Branch("side")
+			if err != nil {
+				return gitstate.Move{}, err
+			}
+			return g.Join(context.Background(), r, gitstate.Join{Into: "main", From: "side", Commit: at, Method: "merge", Begun: begun})
+		},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strconv"
@@ -128,6 +129,9 @@ func isDotGit(name string) bool {
 type treeWriter struct {
 	root *os.Root
 	made map[string]bool // folders
+	// replace makes each file beside the one that is there, which it then replaces.
+	replace bool
+	stepped func()
 }
 
 func (w *treeWriter) write(out *bufio.Reader, entries []Entry) error {
@@ -158,7 +162,7 @@ func (w *treeWriter) write(out *bufio.Reader, entries []Entry) error {
 		if err := w.folder(path.Dir(at)); err != nil {
 			return err
 		}
-		if err := w.root.Symlink(to, at); err != nil {
+		if err := w.link(to, at); err != nil {
 			return fmt.Errorf("write %q: %w", at, err)
 		}
 	}
@@ -186,7 +190,14 @@ func (w *treeWriter) file(e Entry, content io.Reader, size int64) error {
 	if e.Mode == modeExecutable {
 		mode = 0o777
 	}
-	f, err := w.root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	name := e.Path
+	if w.replace {
+		name = besideName(e.Path, e.Object)
+		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a kill
+			return err
+		}
+	}
+	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -194,7 +205,32 @@ func (w *treeWriter) file(e Entry, content io.Reader, size int64) error {
 	if err == nil && n != size {
 		err = io.ErrUnexpectedEOF
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil || !w.replace {
+		return err
+	}
+	w.stepped()
+	return w.root.Rename(name, e.Path)
+}
+
+// besideName is the name under which a file is made that is to replace another.
+func besideName(at, object string) string {
+	return path.Join(path.Dir(at), ".abide-"+object[:16])
+}
+
+// link makes a link.
+func (w *treeWriter) link(to, at string) error {
+	if !w.replace {
+		return w.root.Symlink(to, at)
+	}
+	name := besideName(at, strings.Repeat("0", 16))
+	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := w.root.Symlink(to, name); err != nil {
+		return err
+	}
+	w.stepped()
+	return w.root.Rename(name, at)
 }
 
 func (w *treeWriter) folder(dir string) error {

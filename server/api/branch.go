@@ -35,6 +35,20 @@ func branchRows() section {
 					headers: key, in: wire.CommitBranch{}, out: wire.BranchAct{}, status: 200,
 				},
 			},
+			{
+				"POST", one + "/branch/update", auth.Credential, auth.Act, false, with(updateBranchRoute),
+				doc{
+					summary: "Merge the base into the session's branch, or rebase the branch on it. 409 names the files that conflict, or that are not as the commit has them; nothing was changed then.",
+					headers: key, in: wire.UpdateBranch{}, out: wire.BranchAct{}, status: 200,
+				},
+			},
+			{
+				"POST", one + "/branch/merge", auth.Credential, auth.Manage, false, with(mergeBranchRoute),
+				doc{
+					summary: "Merge the session's branch into its base, which is checked out nowhere, or where the files that change are as the commit has them. 409 names those that are not, or that conflict; nothing was changed then.",
+					headers: key, in: wire.MergeBranch{}, out: wire.BranchAct{}, status: 200,
+				},
+			},
 		},
 	}
 }
@@ -70,7 +84,7 @@ func branchRoute(s *API, c *call) error {
 // branchActs lists what the caller may do on the session's branch.
 func (c *call) branchActs(own *session.BackgroundSession) []string {
 	acts := []string{}
-	for _, act := range []string{branch.Commit} {
+	for _, act := range []string{branch.Commit, branch.Update, branch.Merge} {
 		if c.mayAct(own, act) {
 			acts = append(acts, act)
 		}
@@ -98,6 +112,14 @@ func commitRoute(_ *API, c *call, in wire.CommitBranch) error {
 	return c.actOnBranch(branch.Request{Act: branch.Commit, Files: in.Files, Message: in.Message, Confirm: in.Confirm})
 }
 
+func updateBranchRoute(_ *API, c *call, in wire.UpdateBranch) error {
+	return c.actOnBranch(branch.Request{Act: branch.Update, Method: in.Method, Confirm: in.Confirm})
+}
+
+func mergeBranchRoute(_ *API, c *call, in wire.MergeBranch) error {
+	return c.actOnBranch(branch.Request{Act: branch.Merge, Method: in.Method, Message: in.Message, Confirm: in.Confirm})
+}
+
 // actOnBranch does one act for the caller.
 func (c *call) actOnBranch(r branch.Request) error {
 	if _, err := c.workspace(); err != nil {
@@ -112,9 +134,9 @@ func (c *call) actOnBranch(r branch.Request) error {
 	}
 	r.Key, r.Actor = c.r.Header.Get("Idempotency-Key"), c.grant.By()
 	act, err := c.server.manager.ActOnBranch(c.r.Context(), own.ID(), r)
+	c.server.files.LookAgain(own.Info().Workspace) // what was known led to a refusal, or is over
 	if err != nil {
 		return err
 	}
-	c.server.files.LookAgain(own.Info().Workspace)
 	return c.reply(http.StatusOK, wire.BranchAct{Act: act.Act, Branch: act.Branch, Before: act.Before, After: act.After, From: act.From, Files: act.Files})
 }

@@ -11,6 +11,26 @@ type CommitBranch struct {
 	Confirm []string `json:"confirm,omitempty"`
 }
 
+// UpdateBranch brings the commits of the base to the session's branch.
+type UpdateBranch struct {
+	// Method is merge or rebase. A merge without commits of its own only moves the branch.
+	Method string `json:"method"`
+	// Confirm has what a 409 named in needs: turn, unsigned.
+	Confirm []string `json:"confirm,omitempty"`
+}
+
+// MergeBranch brings the commits of the session's branch to its base.
+type MergeBranch struct {
+	// Method is merge, which makes a merge commit, squash, which makes one commit of all, or
+	// ff, which only moves the base.
+	Method string `json:"method"`
+	// Message is that of the commit; git's for a merge, when absent.
+	Message string `json:"message,omitempty"`
+	// Confirm has what a 409 named in needs: turn, unsigned, uncommitted (files that are not
+	// committed stay behind).
+	Confirm []string `json:"confirm,omitempty"`
+}
+
 // BranchAct is what an act on a branch did.
 type BranchAct struct {
 	// Act is commit, update or merge.

@@ -128,6 +128,8 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 	switch r.Act {
 	case Commit:
 		_, err = m.Git.CommitFiles(ctx, repository, gitstate.NewCommit{Folder: p.Workspace, Paths: r.Files, Message: r.Message, Begun: move})
+	case Update, Merge:
+		err = m.join(ctx, repository, p, r, &act, move)
 	default:
 		return act, fmt.Errorf("%w: no act is called %q", state.ErrInvalid, r.Act)
 	}
@@ -135,6 +137,48 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 		return act, failed
 	}
 	return act, m.sentence(err)
+}
+
+// join updates the branch from its base, or merges it into that.
+func (m Maker) join(ctx context.Context, r *gitstate.Repository, p Place, request Request, act *state.BranchAct, begun func(gitstate.Move) error) error {
+	head, err := r.Head()
+	if err != nil {
+		return err
+	}
+	if head.Branch == "" {
+		return gitstate.ErrDetached
+	}
+	base, err := r.BaseOf(head.Branch, p.Base)
+	if err != nil {
+		return err
+	}
+	if base.Branch == "" || base.Commit == "" {
+		return fmt.Errorf("%w: %s has no base: no branch that it comes from is known, and there is no main branch beside it", gitstate.ErrNothing, head.Branch)
+	}
+	j := gitstate.Join{Method: request.Method, Message: request.Message, Begun: begun}
+	if request.Act == Update {
+		j.From, j.Commit, j.Forward = base.Branch, base.Commit, true
+		act.From = base.Branch
+		_, err = m.Git.Join(ctx, r, j)
+		return err
+	}
+	if at, err := r.Branch(base.Branch); err != nil || at == "" {
+		return errors.Join(err, fmt.Errorf("%w: %s is only at the remote: push, and merge there", gitstate.ErrNothing, base.Branch))
+	}
+	standing, err := m.Git.Compare(ctx, r, base)
+	if err != nil {
+		return err
+	}
+	if standing.Uncommitted > 0 {
+		what := "that files stay behind which are not committed: " + names(standing.Names)
+		if err := Confirmed(request.Confirm, NeedUncommitted, what); err != nil {
+			return err
+		}
+	}
+	j.Into, j.From, j.Commit = base.Branch, head.Branch, head.Commit
+	act.From = head.Branch
+	_, err = m.Git.Join(ctx, r, j)
+	return err
 }
 
 // repository is that of a workspace.
@@ -198,6 +242,7 @@ func (m Maker) Happened(ctx context.Context, workspace string, act state.BranchA
 func (m Maker) sentence(err error) error {
 	var conflict *gitstate.Conflict
 	var way *gitstate.InTheWay
+	var unconfirmed *resume.NeedsConfirmation
 	after := func(of error) string {
 		_, why, _ := strings.Cut(err.Error(), of.Error()+": ")
 		return why
@@ -205,6 +250,8 @@ func (m Maker) sentence(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &unconfirmed):
+		return err
 	case errors.As(err, &conflict):
 		return fmt.Errorf("%w: these files conflict: %s", state.ErrConflict, names(conflict.Files))
 	case errors.As(err, &way):

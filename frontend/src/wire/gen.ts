@@ -1560,6 +1560,17 @@ export interface CommitBranch {
   confirm?: string[]
 }
 
+export interface UpdateBranch {
+  method: string
+  confirm?: string[]
+}
+
+export interface MergeBranch {
+  method: string
+  message?: string
+  confirm?: string[]
+}
+
 export interface BranchAct {
   act: string
   branch: string
