@@ -148,6 +148,7 @@ describe.each([
     git('checkout', '-q', `side-${size.width}`)
     commit(name, 'changed by the side\n')
     await open()
+    await dialog.getByRole('radio', { name: 'Update from the base' }).check() // what is shown may be of before
     await take('button', 'Update')
     await dialog.getByText(`these files conflict: ${name}`).waitFor()
     await dialog.getByRole('heading', { name: 'Conflicts with main' }).waitFor()
