@@ -3,8 +3,10 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/worktree"
@@ -30,6 +32,19 @@ type WorktreeRemoval struct {
 func (m *Manager) Worktrees(ctx context.Context) ([]worktree.Copy, error) {
 	return m.worktrees.All(ctx, m.settings.Load(), m.worktreeUses())
 }
+
+// StatesSize is what the states of files of a session take.
+type StatesSize = filestate.Size
+
+// StatesSizes lists what the states of files take that are kept for undo.
+func (m *Manager) StatesSizes(ctx context.Context) []StatesSize {
+	ctx, cancel := context.WithTimeout(ctx, statesSizeBound)
+	defer cancel()
+	return m.hub.states.Sizes(ctx)
+}
+
+// statesSizeBound limits the time to add up the states of files.
+const statesSizeBound = 5 * time.Second
 
 // worktreeUses lists the sessions that work in a working copy of this hub.
 func (m *Manager) worktreeUses() (uses []worktree.Use) {

@@ -505,6 +505,9 @@ func (p *Program) worktrees() *cobra.Command {
 		for _, c := range all.Worktrees {
 			rows = append(rows, []string{megabytes(c), stateOf(c), plain.Line(c.Branch), usersOf(c), plain.Line(c.Folder)})
 		}
+		for _, s := range all.States {
+			rows = append(rows, []string{megabytes(wire.WorkingCopy{Bytes: s.Bytes}), counted(s.States, "state") + " of files for undo", "", s.SessionID, ""})
+		}
 		return p.table(rows)
 	})
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove those that are safe to remove, and list all that there were")

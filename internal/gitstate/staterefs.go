@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -129,5 +130,34 @@ func Kept(common string) *Repository {
 	if !IsBare(common) {
 		return nil
 	}
-	return &Repository{dir: common, common: common}
+	return &Repository{Worktree: common, dir: common, common: common}
+}
+
+// StatesSize is how many bytes the objects of a group's states take that no commit of HEAD
+// has.
+func (g *Git) StatesSize(ctx context.Context, r *Repository, group string) (states int, bytes int64, err error) {
+	all, err := r.States(group)
+	if err != nil || len(all) == 0 {
+		return 0, 0, err
+	}
+	s, err := g.standIn(ctx, r)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.remove()
+	var commits strings.Builder
+	for _, commit := range all {
+		commits.WriteString(commit + "\n")
+	}
+	if head, err := r.Head(); err == nil && head.Commit != "" {
+		commits.WriteString("^" + head.Commit + "\n")
+	}
+	c := s.command(r.Worktree, "rev-list", "--objects", "--disk-usage", "--stdin")
+	c.in = strings.NewReader(commits.String())
+	out, err := g.output(ctx, c)
+	if err != nil {
+		return 0, 0, err
+	}
+	bytes, err = strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	return len(all), bytes, err
 }

@@ -38,7 +38,11 @@ func worktreesRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, copiesOf(all, nil))
+	out := copiesOf(all, nil)
+	for _, size := range s.manager.StatesSizes(c.r.Context()) {
+		out.States = append(out.States, wire.StatesSize{SessionID: size.Session, States: size.States, Bytes: size.Bytes})
+	}
+	return c.reply(http.StatusOK, out)
 }
 
 func worktreeRemoveRoute(s *API, c *call, in wire.RemoveWorktree) error {
@@ -63,7 +67,7 @@ func worktreePruneRoute(s *API, c *call) error {
 }
 
 func copiesOf(all []session.WorkingCopy, removed map[string]bool) wire.Worktrees {
-	answer := wire.Worktrees{Worktrees: []wire.WorkingCopy{}}
+	answer := wire.Worktrees{Worktrees: []wire.WorkingCopy{}, States: []wire.StatesSize{}}
 	for _, c := range all {
 		uses := []wire.CopyUse{}
 		for _, u := range c.Sessions {

@@ -3,6 +3,16 @@ package wire
 // Worktrees are the working copies that abide made.
 type Worktrees struct {
 	Worktrees []WorkingCopy `json:"worktrees"`
+	// States are those of files that are kept for undo, by session.
+	States []StatesSize `json:"states"`
+}
+
+// StatesSize is what the states of files of a session take.
+type StatesSize struct {
+	SessionID string `json:"session_id"`
+	States    int    `json:"states"`
+	// Bytes are those of objects that only states have.
+	Bytes int64 `json:"bytes"`
 }
 
 // WorkingCopy is a git worktree that abide made.

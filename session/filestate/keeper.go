@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -311,19 +310,39 @@ func (k *Keeper) ForgetOthers(ctx context.Context, exists func(session string) b
 	}
 }
 
-// Sessions lists the sessions that have states.
-func (k *Keeper) Sessions() []string {
-	if k == nil {
+// Size is what the states of a session take.
+type Size struct {
+	Session string
+	States  int
+	// Bytes are those of objects that only states have.
+	Bytes int64
+}
+
+// Sizes lists what the states of the sessions take, as far as there is time.
+func (k *Keeper) Sizes(ctx context.Context) []Size {
+	if k == nil || k.git == nil {
 		return nil
 	}
 	entries, _ := os.ReadDir(k.dir) // without it there are none
-	var all []string
+	var all []Size
 	for _, e := range entries {
-		if e.IsDir() {
-			all = append(all, e.Name())
+		size := Size{Session: e.Name()}
+		for _, common := range k.places(e.Name()) {
+			r := gitstate.Kept(common)
+			if r == nil {
+				continue
+			}
+			states, bytes, err := k.git.StatesSize(ctx, r, e.Name())
+			if err != nil {
+				k.logger.Info("the size of a session's states is not known", "session", e.Name(), "err", err)
+			}
+			size.States, size.Bytes = size.States+states, size.Bytes+bytes
+		}
+		if size.States > 0 {
+			all = append(all, size)
 		}
 	}
-	return slices.Clip(all)
+	return all
 }
 
 func (k *Keeper) stepped(name string) {

@@ -1603,8 +1603,15 @@ export interface WorkingCopy {
   removed?: boolean
 }
 
+export interface StatesSize {
+  session_id: string
+  states: number
+  bytes: number
+}
+
 export interface Worktrees {
   worktrees: WorkingCopy[]
+  states: StatesSize[]
 }
 
 export interface RemoveWorktree {
