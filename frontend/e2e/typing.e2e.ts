@@ -122,7 +122,7 @@ test('letters typed while a dialog is loaded are in its field, whichever dialog 
     await page.keyboard.press('Backspace')
     await page.keyboard.type('y ')
     come()
-    const at = page.getByLabel(field, { exact: true })
+    const at = page.locator('dialog').getByLabel(field)
     await at.waitFor()
     await page.keyboard.type('hello')
     expect(await at.inputValue(), part).toBe('Say hello')
