@@ -91,7 +91,8 @@ describe('an agent, controlled from a phone,', () => {
     for (const s of [here, there]) await s.reaches(session, end.seq)
 
     await here.page.getByRole('button', { name: 'More', exact: true }).click()
-    await here.page.getByRole('menuitemradio', { name: 'Auto' }).click()
+    await here.page.getByRole('menuitem', { name: 'All commands…' }).click()
+    await here.page.getByRole('option', { name: 'Mode: Auto' }).click()
     expect((await hub.event(session, 'mode', end.seq)).data.mode_id).toBe('auto')
     const details = there.page.getByRole('complementary', { name: 'Details' })
     await until('the mode on the other screen', async () => {

@@ -106,9 +106,10 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
     await fits('a question')
     for (const name of ['Rules…', 'Agent…']) {
       await page.getByRole('button', { name: 'More', exact: true }).click()
-      await page.getByRole('menuitem', { name }).waitFor()
+      await page.getByRole('menuitem', { name: 'Rules…' }).waitFor()
       await fits('the menu')
-      await page.getByRole('menuitem', { name }).click()
+      if (name === 'Agent…') await page.getByRole('menuitem', { name: 'All commands…' }).click()
+      await page.getByRole(name === 'Agent…' ? 'option' : 'menuitem', { name }).click()
       await dialog.getByRole('button').nth(1).waitFor()
       await fits(name)
       await keyboard.press('Escape')

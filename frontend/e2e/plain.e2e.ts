@@ -29,10 +29,11 @@ describe('a session as one plain page', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test('is reached from the menu of the session, and holds each event of its log once, page by page', async () => {
+  test('is reached from the commands of the session, and holds each event of its log once, page by page', async () => {
     const screen = await device.watch(long, phone)
     await screen.page.getByRole('button', { name: 'More', exact: true }).click()
-    await screen.page.getByRole('menuitem', { name: 'Open printable transcript' }).click()
+    await screen.page.getByRole('menuitem', { name: 'All commands…' }).click()
+    await screen.page.getByRole('option', { name: 'Open printable transcript' }).click()
     const log = hub.events(long)
     const newest = await covered(screen, 3)
     expect(newest.last).toBe(log.at(-1)!.seq)

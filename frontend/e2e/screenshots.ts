@@ -221,7 +221,8 @@ func Do(ctx context.Context, send func() error) error {
     take(name, `/s/${sessions[of]}`, async (s) => {
       await atEnd(sessions[of]!)(s)
       await s.page.getByRole('button', { name: 'More', exact: true }).click()
-      await s.page.getByRole('menuitem', { name: item }).click()
+      if (item === 'Agent…') await s.page.getByRole('menuitem', { name: 'All commands…' }).click()
+      await s.page.getByRole(item === 'Agent…' ? 'option' : 'menuitem', { name: item }).click()
       await ready(s)
     })
   test('of the rules', () =>

@@ -25,7 +25,8 @@ describe('a person decides from a phone', () => {
 
   const menu = async (screen: Screen, item: string) => {
     await screen.page.getByRole('button', { name: 'More', exact: true }).click()
-    await screen.page.getByRole('menuitem', { name: item }).click()
+    if (item === 'Agent…') await screen.page.getByRole('menuitem', { name: 'All commands…' }).click()
+    await screen.page.getByRole(item === 'Agent…' ? 'option' : 'menuitem', { name: item }).click()
   }
 
   test('picked and pasted files are sent with the prompt, shown on another screen, and the same on the hub, byte for byte', async () => {

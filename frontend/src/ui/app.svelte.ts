@@ -62,10 +62,14 @@ export class Screens {
   forkAt: number | null = null
   /** The folder of the working copy of a session that was ended, archived or deleted last. */
   leftCopy = ''
+  /** The palette was opened for its commands, not to go to a session. */
+  commanding = false
   /** The session on screen was gone to by a key for the feed: the next one is, too. */
   byKeys = false
   /** The settings make a link for another device, or list agents to add, when they open. */
   adding: boolean | 'agent' = false
+  /** The part of the settings that they show when they open. */
+  part: string | null = null
   /** Letters typed while a part with a field is loaded; null while none is. */
   typed: string | null = null
   /** Carries out a key's action on the feed on screen. */

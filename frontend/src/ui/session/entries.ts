@@ -12,6 +12,8 @@ export interface Entry {
   name: string
   /** Said beside it in the palette. */
   hint: string
+  /** Further words by which the palette finds it. */
+  also?: string
   act: () => unknown
   /** Of several of which one holds: whether it is this one. */
   checked?: boolean
@@ -21,9 +23,15 @@ export interface Entry {
 export interface Entries {
   turn: Entry[]
   session: Entry[]
+  /** What is done with it seldom. */
+  rare: Entry[]
+  link: Entry
   modes: Entry[]
   options: Entry[]
   views: Entry[]
+  /** Makes something of it. */
+  take: Entry[]
+  rules: Entry[]
   panels: Entry[]
 }
 
@@ -45,21 +53,41 @@ export function entriesOf(
 
   const turn = [
     ...(session && turnState(session) !== 'idle'
-      ? [{ name: t`Stop`, hint: t`end the turn`, act: () => app.hub.cancel(id) }]
+      ? [
+          {
+            name: t`Stop`,
+            hint: t`end the turn`,
+            also: t`cancel interrupt halt`,
+            act: () => app.hub.cancel(id),
+          },
+        ]
       : none),
     ...(info?.status === 'interrupted'
       ? [
           {
             name: t`Resume…`,
             hint: t`the interrupted turn`,
+            also: t`continue retry go on`,
             act: () => document.querySelector<HTMLElement>('[data-interrupted] .actions button')?.focus(),
           },
         ]
       : none),
   ]
   const of = (of: SessionInfo): Entry[] => [
-    { name: of.pinned ? t`Unpin` : t`Pin`, hint: t`this session`, act: () => deeds.pin(of) },
-    { name: of.archived ? t`Unarchive` : t`Archive`, hint: t`this session`, act: () => deeds.archive([of]) },
+    {
+      name: of.pinned ? t`Unpin` : t`Pin`,
+      hint: t`this session`,
+      also: t`favourite keep on top`,
+      act: () => deeds.pin(of),
+    },
+    {
+      name: of.archived ? t`Unarchive` : t`Archive`,
+      hint: t`this session`,
+      also: t`put away hide close done`,
+      act: () => deeds.archive([of]),
+    },
+  ]
+  const rareOf = (of: SessionInfo): Entry[] => [
     ...(of.status === 'idle' || of.status === 'failed' || of.status === 'interrupted'
       ? [
           {
@@ -68,6 +96,7 @@ export function entriesOf(
                 ? t`End session`
                 : t`End session, remove ${counted(waiting, t`waiting prompt`, t`waiting prompts`)}`,
             hint: t`a later prompt opens it again`,
+            also: t`close quit finish`,
             act: () => deeds.end(of, waiting > 0),
           },
         ]
@@ -78,10 +107,22 @@ export function entriesOf(
   ]
   return {
     turn,
-    session: [
-      ...(info ? of(info) : none),
-      { name: t`Copy link`, hint: t`to this session`, act: () => copyLink(app, id) },
+    session: [...(info ? of(info) : none)],
+    rare: [
+      ...(info ? rareOf(info) : none),
+      {
+        name: t`Open printable transcript`,
+        hint: t`the whole session on one page`,
+        also: t`print plain text page`,
+        act: at('plain'),
+      },
     ],
+    link: {
+      name: t`Copy link`,
+      hint: t`to this session`,
+      also: t`address share url`,
+      act: () => copyLink(app, id),
+    },
     modes: modes.map((m) => ({
       name: m.name,
       hint: '',
@@ -108,20 +149,64 @@ export function entriesOf(
     views: [
       ...(viewer
         ? none
-        : [{ name: t`Files`, hint: t`of the workspace, and what changed`, act: at('files') }]),
-      { name: t`Play back`, hint: t`see the session again, step by step`, act: at('play') },
-      { name: t`Review`, hint: t`its turns, changes and comments`, act: at('review') },
-      { name: t`Open printable transcript`, hint: t`the whole session on one page`, act: at('plain') },
+        : [
+            {
+              name: t`Files`,
+              hint: t`of the workspace, and what changed`,
+              also: t`diff git folder workspace commit discard`,
+              act: at('files'),
+            },
+          ]),
+      {
+        name: t`Review`,
+        hint: t`its turns, changes and comments`,
+        also: t`diff search history`,
+        act: at('review'),
+      },
+      {
+        name: t`Play back`,
+        hint: t`see the session again, step by step`,
+        also: t`replay rewind recording watch player`,
+        act: at('play'),
+      },
     ],
-    panels: [
-      { name: t`Rules…`, hint: t`automatic answers`, act: () => (app.overlay = 'rules') },
-      { name: t`Agent…`, hint: t`its state, options and login`, act: () => (app.overlay = 'agent') },
+    take: [
+      ...(app.state.hub?.scope === 'owner'
+        ? [
+            {
+              name: t`Fork…`,
+              hint: t`continue it in a new session`,
+              also: t`branch copy duplicate clone`,
+              act: () => app.fork(),
+            },
+          ]
+        : none),
       ...(viewer
         ? none
-        : [{ name: t`Export…`, hint: t`a page, text or events`, act: () => (app.overlay = 'export') }]),
-      ...(app.state.hub?.scope === 'owner'
-        ? [{ name: t`Fork…`, hint: t`continue it in a new session`, act: () => app.fork() }]
-        : none),
+        : [
+            {
+              name: t`Export…`,
+              hint: t`a page, text or events`,
+              also: t`download share save html markdown zip archive`,
+              act: () => (app.overlay = 'export'),
+            },
+          ]),
+    ],
+    rules: [
+      {
+        name: t`Rules…`,
+        hint: t`automatic answers`,
+        also: t`permissions always allow approve`,
+        act: () => (app.overlay = 'rules'),
+      },
+    ],
+    panels: [
+      {
+        name: t`Agent…`,
+        hint: t`its state, options and login`,
+        also: t`restart model account`,
+        act: () => (app.overlay = 'agent'),
+      },
     ],
   }
 }
