@@ -18,7 +18,7 @@ func searchRows() section {
 	return section{
 		title: "Search",
 		about: []string{
-			"A text is compared by Unicode simple case folding, in prompts, messages, tool titles and commands; in each session the newest first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
+			"Words are found in any order in one prompt, message, or tool's title and command, a phrase in double quotes as it is. Case, the form of Unicode, `*` and backquotes do not count. In each session the newest is first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
 		},
 		rows: []route{
 			{
@@ -27,7 +27,8 @@ func searchRows() section {
 					summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
 					out:     wire.FoundPage{}, status: 200,
 					query: []param{
-						{"q", "plain text, at most 256 bytes, whatever its case", ""},
+						{"q", "words and \"phrases\", at most 256 bytes", ""},
+						{"session", "search this session only", ""},
 						{"limit", "from 1 to 100; 20 when absent", 0},
 						{"cursor", "next_cursor of the call before", ""},
 					},
@@ -43,7 +44,11 @@ func searchRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	request := search.Request{Text: q.Get("q"), Only: c.grant.SessionID, Limit: limit, Cursor: q.Get("cursor")}
+	only := c.grant.SessionID
+	if asked := q.Get("session"); asked != "" {
+		only = asked
+	}
+	request := search.Request{Text: q.Get("q"), Only: only, Limit: limit, Cursor: q.Get("cursor")}
 	if !c.grant.May(auth.Read, request.Only) {
 		return Forbidden()
 	}

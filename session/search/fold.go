@@ -5,15 +5,69 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// appendFold appends text with its case taken away: rune by rune, by Unicode's
-// simple folding. Accents count, and "ß" is not "ss".
+// appendFold appends text as it is compared: without case, by Unicode's simple
+// folding, in normal form C, and without the marks of Markdown inside a line. Accents
+// count, and "ß" is not "ss".
 func appendFold(to []byte, text string) []byte {
 	for _, r := range text {
-		to = utf8.AppendRune(to, foldRune(r))
+		to = appendFolded(to, r)
 	}
 	return to
+}
+
+// appendFolded appends one rune of a text; one that combines with the rune before it
+// replaces that.
+func appendFolded(to []byte, r rune) []byte {
+	if isMark(r) {
+		return to
+	}
+	if r >= firstCombining {
+		var rune [utf8.UTFMax]byte
+		n := utf8.EncodeRune(rune[:], r)
+		if !norm.NFC.Properties(rune[:n]).BoundaryBefore() {
+			_, size := utf8.DecodeLastRune(to)
+			base := len(to) - size
+			pair := append(append(make([]byte, 0, 2*utf8.UTFMax), to[base:]...), rune[:n]...)
+			if composed, size := utf8.DecodeRune(norm.NFC.Bytes(pair)); size == len(norm.NFC.Bytes(pair)) {
+				return utf8.AppendRune(to[:base], foldRune(composed))
+			}
+		}
+	}
+	return utf8.AppendRune(to, foldRune(r))
+}
+
+// firstCombining is the first rune that can be part of the character before it.
+const firstCombining = 0x300
+
+// isMark tells Markdown's marks of code and emphasis, which are not read. An underscore
+// is more often a part of a name.
+func isMark(r rune) bool { return r == '*' || r == '`' }
+
+// foldedFrom folds a text like appendFold, and tells for each byte where the text that it
+// stands for begins and ends.
+func foldedFrom(text string) (folded []byte, begins, ends []int32) {
+	for at, r := range text {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError {
+			_, size = utf8.DecodeRuneInString(text[at:])
+		}
+		was := len(folded)
+		folded = appendFolded(folded, r)
+		begin, end := int32(at), int32(at+size)
+		if _, last := utf8.DecodeLastRune(folded); len(folded) > 0 && !isMark(r) && len(folded)-last < was {
+			was = len(folded) - last // it was composed with the one before
+			begin = begins[was]
+		}
+		begins, ends = begins[:min(was, len(begins))], ends[:min(was, len(ends))]
+		for len(begins) < len(folded) {
+			begins, ends = append(begins, begin), append(ends, end)
+		}
+	}
+	return folded, begins, ends
 }
 
 // appendFoldJSON appends the text of a JSON value the way appendFold does, with its
@@ -22,7 +76,7 @@ func appendFold(to []byte, text string) []byte {
 func appendFoldJSON(to, value []byte) []byte {
 	for i := 0; i < len(value); {
 		run := i
-		for i < len(value) && value[i] < utf8.RuneSelf && value[i] != '\\' {
+		for i < len(value) && value[i] < utf8.RuneSelf && value[i] != '\\' && !isMark(rune(value[i])) {
 			i++
 		}
 		from := len(to)
@@ -39,7 +93,7 @@ func appendFoldJSON(to, value []byte) []byte {
 		if r == '\\' && i+1 < len(value) {
 			r, size = unescape(value[i:])
 		}
-		to = utf8.AppendRune(to, foldRune(r))
+		to = appendFolded(to, r)
 		i += size
 	}
 	return to
@@ -103,16 +157,4 @@ func foldRune(r rune) rune {
 		least += 'a' - 'A'
 	}
 	return least
-}
-
-// unfolded is the offset in text that folds to byte at of the whole folding: a
-// folded rune may have another length than its original.
-func unfolded(text string, at int) int {
-	i := 0
-	for folded := 0; folded < at && i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		folded += utf8.RuneLen(foldRune(r))
-		i += size
-	}
-	return i
 }

@@ -62,7 +62,7 @@ const checkEvery = 256 << 10
 func (s *scan) window(ctx context.Context, source Source, w window) ([]Hit, error) {
 	var hits []Hit
 	settle := func() {
-		if s.passage.open && bytes.Contains(s.passage.folded, s.query.folded) {
+		if s.passage.open && s.query.in(s.passage.folded) {
 			hits = s.query.match(hits, source, s.passage.lines, w.end)
 		}
 		s.passage.open = false
@@ -182,21 +182,52 @@ func (q *Query) match(hits []Hit, source Source, lines [][]byte, end event.Seq) 
 		}
 	}
 	text := whole.String()
-	at := bytes.Index(appendFold(nil, text), q.folded)
-	if at < 0 {
+	folded, begins, ends := foldedFrom(text)
+	if !q.in(folded) {
 		return hits
 	}
-	from, to := unfolded(text, at), unfolded(text, at+len(q.folded))
+	at := bytes.Index(folded, q.parts[0])
+	from, to := int(begins[at]), int(ends[at+len(q.parts[0])-1])
 	n, _ := slices.BinarySearchFunc(all, from+1, func(r reading, at int) int { return r.at - at })
-	begins := all[n-1].event
-	if begins.Seq >= end {
+	first := all[n-1].event
+	if first.Seq >= end {
 		return hits
 	}
 	snippet, start := excerpt(text, from, to)
 	return append(hits, Hit{
-		SessionID: source.SessionID, Name: source.Name, Seq: begins.Seq, Type: begins.Type, Time: begins.Time,
-		Snippet: snippet, Ranges: [][2]int{{start, start + units(text[from:to])}},
+		SessionID: source.SessionID, Name: source.Name, Seq: first.Seq, Type: first.Type, Time: first.Time,
+		Snippet: snippet, Ranges: q.ranges(snippet, [2]int{start, start + units(text[from:to])}),
 	})
+}
+
+// in tells whether a folded text has all parts of the query.
+func (q *Query) in(folded []byte) bool {
+	for _, part := range q.parts {
+		if !bytes.Contains(folded, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// ranges are the matches in a snippet: the first of its longest part, and of each other part
+// the first beside those.
+func (q *Query) ranges(snippet string, first [2]int) [][2]int {
+	ranges := [][2]int{first}
+	folded, begins, ends := foldedFrom(snippet)
+	for _, part := range q.parts[1:] {
+		at := bytes.Index(folded, part)
+		if at < 0 {
+			continue
+		}
+		from := units(snippet[:begins[at]])
+		to := from + units(snippet[begins[at]:ends[at+len(part)-1]])
+		if !slices.ContainsFunc(ranges, func(r [2]int) bool { return from < r[1] && r[0] < to }) {
+			ranges = append(ranges, [2]int{from, to})
+		}
+	}
+	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
+	return ranges
 }
 
 // excerpt is the text around a match, and how many units of it come before the

@@ -3,7 +3,8 @@
 // It reads the stored lines themselves (journal.Store.Lines), backwards in windows, and keeps nothing: no
 // log is opened for writing, recovered or held in memory. It searches prompts, the
 // agent's messages and the titles and commands of its tools; chunks of one message
-// are joined first, so that a phrase is found across them. Of a value that was
+// are joined first, so that a phrase is found across them. Words are found in any order;
+// marks of Markdown and the form of Unicode do not count. Of a value that was
 // moved to a blob the head is searched.
 //
 // A line with a right checksum is not decoded to find that it has no match: its
@@ -15,6 +16,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -76,7 +78,8 @@ type Result struct {
 
 // Query is a search that may be run.
 type Query struct {
-	folded []byte
+	// parts are the folded words and phrases to find in one passage, the longest first.
+	parts  [][]byte
 	limit  int
 	budget time.Duration
 }
@@ -88,8 +91,8 @@ type scan struct {
 	passage passage
 }
 
-// NewQuery checks the text to search for: plain text, no pattern; in any case. A
-// call to Run ends soon after limit hits or when budget is spent. The error is
+// NewQuery checks the text to search for: words, which a passage has in any order, and
+// phrases in double quotes; no pattern, in any case. A call to Run ends soon after limit hits or when budget is spent. The error is
 // ErrInvalid.
 func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 	text = strings.TrimSpace(text)
@@ -103,7 +106,35 @@ func NewQuery(text string, limit int, budget time.Duration) (*Query, error) {
 	case strings.IndexFunc(text, unicode.IsControl) >= 0:
 		return nil, fmt.Errorf("%w: control characters cannot be searched for", state.ErrInvalid)
 	}
-	return &Query{folded: appendFold(nil, text), limit: limit, budget: budget}, nil
+	parts := partsOf(text)
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("%w: * and ` are not searched for: add a word", state.ErrInvalid)
+	}
+	return &Query{parts: parts, limit: limit, budget: budget}, nil
+}
+
+// partsOf are the folded words and phrases of a text, the longest first.
+func partsOf(text string) (parts [][]byte) {
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimLeftFunc(text, unicode.IsSpace) {
+		part, rest, quoted := "", "", false
+		if text[0] == '"' {
+			part, rest, quoted = strings.Cut(text[1:], `"`)
+			quoted = quoted && strings.TrimSpace(part) != ""
+		}
+		if !quoted {
+			end := strings.IndexFunc(text, unicode.IsSpace)
+			if end < 0 {
+				end = len(text)
+			}
+			part, rest = text[:end], text[end:]
+		}
+		if folded := appendFold(nil, part); len(folded) > 0 {
+			parts = append(parts, folded)
+		}
+		text = rest
+	}
+	slices.SortStableFunc(parts, func(a, b []byte) int { return len(b) - len(a) })
+	return parts
 }
 
 // Run searches the sources in their order, each from its newest event to its

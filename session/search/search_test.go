@@ -296,3 +296,29 @@ func TestADamagedLineCostsOnlyItself(t *testing.T) {
 		})
 	}
 }
+
+func TestWordsAreFoundAsTheyAreRead(t *testing.T) {
+	log := line(1, "agent_message", `{"message_id":"m","text":"I found it. `+"`keep`"+` drops **every** row"}`) +
+		line(2, "agent_message", `{"message_id":"n","text":"Le cafe"}`) +
+		line(3, "agent_message", `{"message_id":"n","text":"\u0301 is CLOSED"}`) +
+		line(4, "user_prompt", `{"text":"The importer dropped rows"}`)
+	sources := source(t, map[string]string{"events.jsonl": log}, 4)
+	for query, want := range map[string][]event.Seq{
+		"keep drops every row": {1}, `"keep drops every row"`: {1}, "row keep": {1}, `"row keep"`: nil,
+		"dropped importer": {4}, `"dropped importer"`: nil, `importer "dropped rows"`: {4},
+		"café closed": {3}, "cafe\u0301": {2}, `"café is"`: {2}, "keep importer": nil, `"`: nil,
+	} {
+		require.Equal(t, want, all(t, sources, query, 10), query)
+	}
+	q, err := search.NewQuery("row keep", 10, time.Minute)
+	require.NoError(t, err)
+	r, err := q.Run(context.Background(), sources, search.Place{})
+	require.NoError(t, err)
+	var marked []string
+	for _, at := range r.Hits[0].Ranges {
+		marked = append(marked, string(utf16.Decode(utf16.Encode([]rune(r.Hits[0].Snippet))[at[0]:at[1]])))
+	}
+	require.Equal(t, []string{"keep", "row"}, marked)
+	_, err = search.NewQuery("**", 10, time.Minute)
+	require.ErrorContains(t, err, "add a word")
+}

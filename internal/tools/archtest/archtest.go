@@ -59,7 +59,7 @@ func arrows() map[string]row {
 		"session/list":                {[]string{"session/journal", "session/state", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, false},
 		"session/resume":              {[]string{"observer", "session/state", "session/transcript", "session/event"}, false},
 		"session/rule":                {[]string{"session/state", "session/event", "internal/jsonfile"}, false},
-		"session/search":              {[]string{"session/journal", "session/store/logfile", "session/event", "session/state"}, false},
+		"session/search":              {[]string{"session/journal", "session/store/logfile", "session/event", "session/state"}, true},
 		"session/store":               {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
 		"session/store/blobs":         {[]string{"session/journal", "session/store/logfile", "session/event", "internal/disk"}, false},
 		"session/store/logfile":       {[]string{"session/event", "internal/disk"}, false},
