@@ -86,7 +86,9 @@ describe('of the keys in the help', () => {
       return (await row.count()) === 1 && new RegExp(text).test((await row.textContent())!)
     })
   const press = async (keys: string) => {
-    const single = keys.includes('+') ? [keys.replace('Ctrl', 'Control').replace(/K$/, 'k')] : [...keys]
+    const single = keys.includes('+')
+      ? [keys.replace('Ctrl', 'Control').replace(/[KF]$/, (key) => key.toLowerCase())]
+      : [...keys]
     for (const key of single) await page.keyboard.press(key)
   }
   const keyOf = (action: Action) => bindings.find((b) => b.action === action)!.keys
@@ -123,6 +125,12 @@ describe('of the keys in the help', () => {
     search: async (keys) => {
       await press(keys)
       await focused('data-search')
+    },
+    find: async (keys) => {
+      await press(keys)
+      await page.getByRole('searchbox', { name: 'Find in this session' }).waitFor()
+      await focused('data-find')
+      await press('Escape')
     },
     new_session: async (keys) => {
       await press(keys)

@@ -74,16 +74,19 @@ it('goes on by cursor through pages without hits until everything was searched',
 })
 
 it('stops at a batch of hits and fetches the next one when asked for more', async () => {
-  const many = Array.from({ length: batch }, (_, i) => hit(100 - i))
+  const few = [1, 2, 3, 4].map((n) => hit(n))
+  const many = Array.from({ length: batch }, (_, i) => ({ ...hit(100 - i), session_id: `s${i}` }))
   asked.finder.start('needle')
   await vi.advanceTimersByTimeAsync(debounceMs)
+  await asked.answer(few, 'c0')
+  expect(asked.finding.status, 'of one session three are shown').toBe('searching')
   await asked.answer(many, 'c1')
   expect(asked.finding.status).toBe('more')
-  expect(asked.calls).toHaveLength(1)
+  expect(asked.calls).toHaveLength(2)
   asked.finder.more()
   expect(asked.calls.at(-1)!.cursor).toBe('c1')
   await asked.answer([hit(1)])
-  expect(asked.finding.hits).toEqual([...many, hit(1)])
+  expect(asked.finding.hits).toEqual([...few, ...many, hit(1)])
 })
 
 it('keeps its hits when a person stops it, and goes on from there', async () => {

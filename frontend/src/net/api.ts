@@ -295,11 +295,11 @@ export function hubAPI(page: PageKey) {
       await call('DELETE', `${session(id)}/rules/${encodeURIComponent(rule)}`)
     },
 
-    /** One page of a search in sessions; `ended` takes the request back. */
-    async search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage> {
+    /** One page of a search in sessions, or only in one; `ended` takes the request back. */
+    async search(text: string, cursor: string, ended: AbortSignal, only = ''): Promise<FoundPage> {
       return call(
         'GET',
-        `/api/search?${new URLSearchParams({ q: text, cursor })}`,
+        `/api/search?${new URLSearchParams({ q: text, cursor, ...(only && { session: only, limit: '100' }) })}`,
         undefined,
         withLimit(ended),
       )

@@ -107,7 +107,7 @@ export interface Intents {
   addRule(sessionId: string, rule: NewRule): Promise<void>
   revokeRule(sessionId: string, ruleId: string): Promise<void>
   /** One page of the places of a text in sessions, from the cursor of the page before or ''. */
-  search(text: string, cursor: string, ended: AbortSignal): Promise<FoundPage>
+  search(text: string, cursor: string, ended: AbortSignal, only?: string): Promise<FoundPage>
   /** Where an image or a download of a blob comes from, for some minutes. */
   blobAddress(sessionId: string, sha256: string): Promise<string>
   choices(): Promise<Choices>

@@ -62,6 +62,10 @@ export class Screens {
   forkAt: number | null = null
   /** The folder of the working copy of a session that was ended, archived or deleted last. */
   leftCopy = ''
+  /** The find field of the session on screen is open. */
+  finding = $state(false)
+  /** What was searched for in a session, and is marked in its feed. */
+  found: { id: string; text: string } | null = $state.raw(null)
   /** The palette was opened for its commands, not to go to a session. */
   commanding = false
   /** The session on screen was gone to by a key for the feed: the next one is, too. */

@@ -3,6 +3,7 @@ export type Action =
   | 'palette'
   | 'help'
   | 'search'
+  | 'find'
   | 'compose'
   | 'next'
   | 'previous'
@@ -28,6 +29,7 @@ export const bindings: readonly { keys: string; action: Action }[] = [
   { keys: t`Ctrl+K`, action: 'palette' },
   { keys: '?', action: 'help' },
   { keys: '/', action: 'search' },
+  { keys: t`Ctrl+F`, action: 'find' },
   { keys: 'c', action: 'new_session' },
   { keys: '[', action: 'previous_session' },
   { keys: ']', action: 'next_session' },
@@ -68,6 +70,7 @@ export class Keys {
     const { before } = this
     this.before = ''
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette'
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'f') return 'find'
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return null
     const both = byKeys.get(before + event.key)
     if (before !== '' && both) return both

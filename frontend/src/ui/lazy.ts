@@ -94,9 +94,19 @@ const catchUp = rare((all) => all.CatchUp)
 export const loadCatchUp = () => comparing(catchUp())
 
 /** The other screens, and the parts of a session that most sessions do not show. */
+const finding =
+  <T>(of: (parts: typeof import('./review/finding')) => T) =>
+  async () => ({ default: of(await import('./review/finding')) })
+
+export const loadFind = finding((all) => all.Find)
+export const loadMarks = finding((all) => all.Marks)
 export const loadInspector = () => import('./session/Inspector.svelte')
-export const loadJson = () => import('./feed/Json.svelte')
-export const loadLarge = () => import('./feed/Large.svelte')
+const seldom =
+  <T>(of: (parts: typeof import('./feed/seldom')) => T) =>
+  async () => ({ default: of(await import('./feed/seldom')) })
+
+export const loadJson = seldom((all) => all.Json)
+export const loadLarge = seldom((all) => all.Large)
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadReview = () => comparing(import('./review/Review.svelte'))

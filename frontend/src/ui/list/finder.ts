@@ -6,6 +6,9 @@ export const debounceMs = 250
 /** How many hits are fetched before the person is asked whether there should be more. */
 export const batch = 20
 
+/** How many hits of one session are shown at first. */
+export const few = 3
+
 /** How far a search is; its hits stay in any case. */
 export interface Finding {
   readonly text: string
@@ -75,14 +78,19 @@ export class Finder {
 
   private async run(): Promise<void> {
     const { signal } = (this.request = new AbortController())
-    const enough = this.finding.hits.length + batch
+    const enough = shown(this.finding.hits) + batch
+    const most = this.finding.hits.length + 10 * batch
     try {
       while (this.finding.status === 'searching' && !signal.aborted) {
         const page = await this.search(this.finding.text, this.cursor, signal)
         if (signal.aborted) return
         this.cursor = page.next_cursor ?? ''
         const hits = [...this.finding.hits, ...page.hits]
-        const status = page.done ? 'done' : hits.length >= enough ? 'more' : 'searching'
+        const status = page.done
+          ? 'done'
+          : shown(hits) >= enough || hits.length >= most
+            ? 'more'
+            : 'searching'
         this.set({
           hits,
           status,
@@ -100,4 +108,11 @@ export class Finder {
     this.finding = { ...this.finding, ...change }
     this.changed(this.finding)
   }
+}
+
+/** How many of the hits are shown at first. */
+function shown(hits: readonly Hit[]): number {
+  const of = new Map<string, number>()
+  for (const { session_id } of hits) of.set(session_id, (of.get(session_id) ?? 0) + 1)
+  return [...of.values()].reduce((sum, n) => sum + Math.min(n, few), 0)
 }

@@ -147,6 +147,12 @@ export function entriesOf(
       }))
     }),
     views: [
+      {
+        name: t`Find…`,
+        hint: t`in this session`,
+        also: t`search text words`,
+        act: () => (app.finding = true),
+      },
       ...(viewer
         ? none
         : [

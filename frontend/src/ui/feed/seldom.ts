@@ -1,0 +1,3 @@
+// What a call's body seldom shows.
+export { default as Json } from './Json.svelte'
+export { default as Large } from './Large.svelte'
