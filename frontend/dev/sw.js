@@ -83,7 +83,7 @@ async function tell({ kind, session_id, seq, tag = 'abide', title, body, badge, 
   }
   await show(title || 'abide', {
     tag,
-    body: body || (settled ? t`Settled elsewhere.` : t`A session needs you.`),
+    body: body || (settled ? t`Answered elsewhere.` : t`A session needs you.`),
     data: { session_id, seq, kind, answer },
     silent: settled,
     requireInteraction: kind === 'permission' || kind === 'form',

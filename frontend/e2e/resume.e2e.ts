@@ -23,7 +23,7 @@ function longPast(hub: Hub): string {
 }
 
 const card = (screen: Screen) => screen.page.getByRole('region', { name: 'Interrupted turn' })
-const progress = (screen: Screen) => screen.page.getByRole('progressbar', { name: 'Told so far' })
+const progress = (screen: Screen) => screen.page.getByRole('progressbar', { name: 'Sent so far' })
 
 /** Fails if the screen has an accessibility violation in either theme; takes screenshots. */
 async function look(screen: Screen, name: string): Promise<void> {

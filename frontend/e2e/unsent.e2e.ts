@@ -139,7 +139,7 @@ describe('the text a person wrote', () => {
     await screen.answer('Allow once')
     await screen.permission.getByText('Your answer will be sent when connected.').waitFor()
     await hub.start()
-    await screen.feed.getByText('not answered before the hub restarted').waitFor()
+    await screen.feed.getByText('unanswered (hub restarted)').waitFor()
     await screen.page.close()
   })
 

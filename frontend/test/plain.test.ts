@@ -54,7 +54,7 @@ it('an agent’s message that the hub does not know is explained, with the agent
   const note = (data: object) =>
     say({ seq: 1, time: '', type: 'note', data: { method: 'session/update', ...data } } as AbideEvent).text
   expect(note({ raw: { update: { sessionUpdate: 'hologram' } } })).toContain(
-    '“hologram”, which is new to abide',
+    'Unsupported update “hologram”',
   )
   expect(note({ raw: { sessionUpdate: 'hologram' } })).toContain('“hologram”')
   expect(note({ raw: 3 })).toContain('“session/update”')

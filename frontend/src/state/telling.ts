@@ -1,8 +1,8 @@
 import type { Delivery } from '../wire/gen'
 /** The kinds of events that a person can be notified of, with their names. */
 export const events = {
-  permission: t`A permission is asked`,
-  form: t`A form is asked`,
+  permission: t`Permission requests`,
+  form: t`Forms`,
   turn_over: t`A turn of over a minute has ended`,
   failed: t`A turn has failed`,
   interrupted: t`A turn was interrupted`,

@@ -76,7 +76,7 @@ export function describe(event: AbideEvent): Said {
       const [part] = /^(fs|terminal)(?=\/)/.exec(method) ?? []
       const unknown = part
         ? t`The agent was told that “${method}” is off. Some agents then do it by themselves. “${part}: true” in the agent’s configuration turns it on.`
-        : t`The agent sent “${kindIn(event.data.raw) ?? method}”, which is new to abide. It is kept as it came.`
+        : t`Unsupported update “${kindIn(event.data.raw) ?? method}” (kept in the log)`
       return {
         tone: 'quiet',
         text: text || (own ? event.data.method : unknown),

@@ -4,11 +4,11 @@ import type { Deck } from './deck.svelte'
 /** Every key of the player, as in video players, in the order of its help. */
 export const playKeys: readonly { keys: string; does: string }[] = [
   { keys: 'Space k', does: t`play or pause` },
-  { keys: '← →', does: t`5 seconds back or on; with Shift a tenth` },
-  { keys: ', .', does: t`one event back or on` },
-  { keys: 'p n', does: t`to the tool call before or after` },
-  { keys: '[ ]', does: t`to the mark before or after` },
-  { keys: '{ }', does: t`to the turn before or after` },
+  { keys: '← →', does: t`Skip 5 s (Shift: 10 %)` },
+  { keys: ', .', does: t`Previous/next event` },
+  { keys: 'p n', does: t`Previous/next tool call` },
+  { keys: '[ ]', does: t`Previous/next marker` },
+  { keys: '{ }', does: t`Previous/next turn` },
   { keys: '< >', does: t`slower or faster` },
   { keys: '0–9', does: t`to a tenth of the timeline` },
   { keys: 'Home End', does: t`to the first or the last event` },

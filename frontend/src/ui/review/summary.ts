@@ -11,7 +11,7 @@ export function summary(turn: TurnLine): string {
     turn.commands_failed ? t`${turn.commands_failed} failed` : '',
     turn.questions ? counted(turn.questions, t`question`, t`questions`) : '',
     turn.tokens ? t`${short(turn.tokens)} tokens` : '',
-    turn.end_seq === undefined ? t`going on` : turn.ms !== undefined ? duration(turn.ms) : '',
+    turn.end_seq === undefined ? t`running` : turn.ms !== undefined ? duration(turn.ms) : '',
     turn.interrupted ? t`interrupted` : '',
     turn.error ? t`failed` : '',
   ]

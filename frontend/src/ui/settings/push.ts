@@ -20,7 +20,7 @@ export function hindrance(): string {
   if (!('PushManager' in window) || !('Notification' in window))
     return t`This browser has no notifications of this kind.`
   if (Notification.permission === 'denied')
-    return t`The browser refuses notifications of this address. Allow them in its settings for this site, then load the page again.`
+    return t`Notifications are blocked. Allow them in the browser’s site settings, then reload.`
   return ''
 }
 
