@@ -53,9 +53,7 @@ it('a snippet keeps its match if the markup around it is dropped', () => {
 it('an agent’s message that the hub does not know is explained, with the agent’s name for it', () => {
   const note = (data: object) =>
     say({ seq: 1, time: '', type: 'note', data: { method: 'session/update', ...data } } as AbideEvent).text
-  expect(note({ raw: { update: { sessionUpdate: 'hologram' } } })).toContain(
-    'Unsupported update “hologram”',
-  )
+  expect(note({ raw: { update: { sessionUpdate: 'hologram' } } })).toContain('Unsupported update “hologram”')
   expect(note({ raw: { sessionUpdate: 'hologram' } })).toContain('“hologram”')
   expect(note({ raw: 3 })).toContain('“session/update”')
   expect(note({ text: 'said', raw: {} })).toBe('said')
