@@ -89,8 +89,6 @@ type Worktree struct {
 
 // Git says what may be done on the branches of sessions.
 type Git struct {
-	// Push lets the hub run the person's git: credential helpers, ssh and gpg.
-	Push bool
 	// Collaborators lets collaborators commit and update.
 	Collaborators bool
 }

@@ -88,7 +88,6 @@ type fileWorktree struct {
 }
 
 type fileGit struct {
-	Push          bool `yaml:"push"`
 	Collaborators bool `yaml:"collaborators"`
 }
 

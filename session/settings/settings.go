@@ -225,9 +225,6 @@ type Worktrees struct {
 
 // Git says what may be done on the branches of a project's sessions.
 type Git struct {
-	// Push lets the hub run the person's git, with the hub's environment: push and signed
-	// commits, with what its configuration names.
-	Push bool
 	// Collaborators lets collaborators commit and update.
 	Collaborators bool
 }
