@@ -143,7 +143,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 		Projects: map[string]config.Project{
 			filepath.Join(home, "src"):                        {Queue: &config.Queue{Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"}},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
-			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}},
+			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true}},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},
