@@ -12,7 +12,6 @@ import { relative } from '../../text/path'
 import type { Screens } from '../app.svelte'
 import { held } from '../parts/held'
 import { copies, menu, type Choice } from '../parts/menu'
-import { onMessage } from '../review/remark'
 import type { SessionView } from '../session/view.svelte'
 import { comparer } from './changes.svelte'
 
@@ -60,7 +59,8 @@ export function messageActs(
     scope !== 'viewer' && {
       name: t`Comment…`,
       icon: MessageSquare,
-      act: () => onMessage(app, view, item.last, item.text),
+      act: async () =>
+        (await app.field(import('../review/remark'))).onMessage(app, view, item.last, item.text),
     },
     scope === 'owner' && { name: t`Fork from here`, icon: GitFork, act: () => fork(app, view.id, item.last) },
     prompt !== null &&
