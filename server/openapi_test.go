@@ -265,6 +265,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/branch/commit", one + "/branch/commit", map[string]any{"message": "m", "confirm": []string{"turn"}}},
 		{"POST", "/api/sessions/{id}/branch/update", one + "/branch/update", map[string]any{"method": "merge", "confirm": []string{"turn"}}},
 		{"POST", "/api/sessions/{id}/branch/merge", one + "/branch/merge", map[string]any{"method": "squash", "confirm": []string{"turn"}}},
+		{"GET", "/api/sessions/{id}/undo", one + "/undo?turn=1", nil},
 		{"GET", "/api/worktrees", "", nil},
 		{"POST", "/api/worktrees/prune", "", nil},
 		{"POST", "/api/worktrees/remove", "", map[string]any{"folder": "/nowhere"}},
@@ -278,6 +279,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/authenticate", one + "/authenticate", map[string]string{"method_id": "browser"}},
 		{"POST", "/api/sessions/{id}/reopen", one + "/reopen", nil},
 		{"POST", "/api/sessions/{id}/restart", one + "/restart", nil},
+		{"POST", "/api/sessions/{id}/undo", one + "/undo", map[string]any{"turn": 1, "what": "talk"}},
+		{"POST", "/api/sessions/{id}/redo", one + "/redo", map[string]any{}},
 	}
 	for i := range calls {
 		if calls[i].path == "" {
