@@ -177,7 +177,7 @@ func TestFault91AnAnswerEndsWithItsGrant(t *testing.T) {
 			conn, err := net.Dial("tcp", h.addr)
 			require.NoError(t, err)
 			defer conn.Close()
-			require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+			require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(256<<10)) // more than a packet of the loopback: less is read a probe at a time
 			require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
 			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nAccept: %s\r\nConnection: close\r\n\r\n", c.path, h.addr, token, c.accept)
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
