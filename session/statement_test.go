@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/transcript"
 )
 
 // statements has a note with the effect of each statement that a state knows.
@@ -25,7 +26,8 @@ func statements(t *testing.T) []event.Note {
 	raw := map[string]json.RawMessage{
 		state.NoteBranch:    json.RawMessage(`{"act":"commit","stage":"done","key":"k"}`),
 		state.NoteRuleAdded: rule, state.NoteRuleRevoked: own, state.NoteRecording: json.RawMessage(`{"id":"x","open":true}`),
-		state.NoteSetup: json.RawMessage(`{"failed":"exit code 1"}`),
+		state.NoteSetup:     json.RawMessage(`{"failed":"exit code 1"}`),
+		transcript.NoteUndo: json.RawMessage(`{"n":1,"phase":"done","turn":1,"what":"files"}`),
 	}
 	var notes []event.Note
 	for _, method := range state.Statements() {
