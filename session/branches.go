@@ -129,13 +129,13 @@ func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
 		return err
 	}
 	happened, known := m.branches.Happened(ctx, b.place().Workspace, *open)
-	text := fmt.Sprintf("The act on the branch was cut off (%s of %s), and did not happen.", open.Act, open.Branch)
+	text := fmt.Sprintf("The act on the branch was interrupted (%s of %s), and did not happen.", open.Act, open.Branch)
 	open.Stage = state.ActFailed
 	switch {
 	case happened:
-		open.Stage, text = state.ActDone, branch.Words(*open, "")+" It was cut off after that: git status says whether files are left to do."
+		open.Stage, text = state.ActDone, branch.Words(*open, "")+" It was interrupted after that: git status says whether files are left to do."
 	case !known:
-		text = fmt.Sprintf("The act on the branch was cut off (%s of %s). Whether it happened is not known: commit %.9s would be on the branch.", open.Act, open.Branch, open.After)
+		text = fmt.Sprintf("The act on the branch was interrupted (%s of %s). Whether it happened is not known: commit %.9s would be on the branch.", open.Act, open.Branch, open.After)
 	}
 	return b.noteAct(ctx, *open, text, state.TheHub())
 }
