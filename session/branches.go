@@ -133,7 +133,7 @@ func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
 	open.Stage = state.ActFailed
 	switch {
 	case happened:
-		open.Stage, text = state.ActDone, branch.Words(*open, "")+" It was interrupted after that: git status says whether files are left to do."
+		open.Stage, text = state.ActDone, strings.TrimRight(branch.Words(*open, ""), ": ")+". It was interrupted after that: git status says whether files are left to do."
 	case !known:
 		text = fmt.Sprintf("The act on the branch was interrupted (%s of %s). Whether it happened is not known: commit %.9s would be on the branch.", open.Act, open.Branch, open.After)
 	}

@@ -150,7 +150,7 @@ func TestAnActThatAKillCutOffIsSettled(t *testing.T) {
 			notes, stages := actNotes(t, b)
 			if moved {
 				require.Equal(t, state.ActDone, stages[1])
-				require.Contains(t, notes[1].Text, "It was cut off after that")
+				require.Contains(t, notes[1].Text, "It was interrupted after that")
 				act, err := killed.manager.ActOnBranch(ctxOf(t), b.ID(), r)
 				require.NoError(t, err)
 				require.Equal(t, after, act.After)
