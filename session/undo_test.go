@@ -309,12 +309,12 @@ func TestAnUndoThatAKillCutOffIsNotedAndCompletedByAnother(t *testing.T) {
 	require.Equal(t, queue.Queued, prompt(t, b, "p2").Outcome, "no turn begins meanwhile")
 	_, err := undo(t, h, b, session.UndoRequest{Turn: 1})
 	require.ErrorIs(t, err, state.ErrBusy)
+	require.NoError(t, b.QueueClear(ctxOf(t), person("ann")), "it would begin a turn after the kill")
 
 	killed := h.copyOf(t, undoing)
 	again := killed.session(b.ID())
 	require.Equal(t, transcript.UndoCutOff, lastUndo(t, again).Phase)
 	require.Equal(t, "p1", read(t, root, "greet.go"))
-	require.NoError(t, again.QueueClear(ctxOf(t), person("ann")))
 	did, err := undo(t, killed, again, session.UndoRequest{Turn: 1, Key: "k", Confirm: []string{"edits"}})
 	require.NoError(t, err)
 	require.Equal(t, 1, did.Files)
