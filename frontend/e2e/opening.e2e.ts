@@ -103,8 +103,7 @@ describe('a session that does not open at once', () => {
     const listed = await at.device.open('/')
     await listed.page.getByRole('link', { name: /Broken/ }).click()
     await listed.page.getByText(/This session cannot be opened/).waitFor()
-    await listed.page.getByRole('button', { name: 'More', exact: true }).click()
-    await listed.page.getByRole('menuitem', { name: 'Open again' }).waitFor()
+    await listed.page.getByRole('button', { name: 'Open again' }).waitFor()
     await listed.page.close()
 
     await direct.page.getByRole('button', { name: 'Open again' }).click()
