@@ -74,6 +74,7 @@ describe('comments with their place', () => {
     await page.keyboard.type('Say more.')
     await shot(screen, 'comment-wide')
     await page.getByRole('button', { name: 'Send to the agent' }).click()
+    await expect.poll(async () => (await comments(id)).length).toBe(1)
     const [made] = await comments(id)
     expect(made!.path).toBeUndefined()
     expect(made!.quote!.length).toBeGreaterThan(3)

@@ -280,7 +280,9 @@ describe('notifications', () => {
     describe(`the settings at ${size.width}`, () => {
       test('show that the browser blocks notifications', async () => {
         const { page } = await opened('/settings', 'denied', size)
-        await page.getByText('Notifications are blocked. Allow them in the browser’s site settings, then reload.').waitFor()
+        await page
+          .getByText('Notifications are blocked. Allow them in the browser’s site settings, then reload.')
+          .waitFor()
         expect(await barriers(page)).toEqual([])
         await page.close()
       })

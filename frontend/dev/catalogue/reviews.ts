@@ -106,6 +106,20 @@ const hub =
   () => ({
     ...log(events)(),
     overview: async () => overview(events),
+    search: async () => ({
+      hits: [2, 12].map((seq) => ({
+        session_id: sessionId,
+        name: '',
+        seq,
+        type: 'agent_message',
+        time: whole[0]!.time,
+        snippet: 'retries',
+      })),
+      searched: 1,
+      sessions: 1,
+      sessions_left: 0,
+      done: true,
+    }),
     review: async () =>
       ({
         comments: async () => ({ version: 1, comments }),
