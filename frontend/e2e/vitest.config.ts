@@ -7,22 +7,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Runs the longest files first, so that the workers finish at about the same time. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const names = [
-      'catalogue',
-      'athand',
-      'wake',
-      'files',
-      'menu',
-      'record',
-      'keys',
-      'notifications',
-      'matrix',
-    ]
+    const names = ['catalogue', 'athand', 'wake', 'files', 'menu', 'record', 'keys', 'notifications']
     const long = names.map((name) => `${name}.e2e.ts`)
     const rank = (file: TestSpecification) => long.indexOf(basename(file.moduleId)) + 1 || 99
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }
 }
+
+/** Files that take long and prove for large amounts, or all combinations, what others prove: make soak runs them. */
+const slow = ['matrix', 'large', 'largefolders'].map((name) => `e2e/${name}.e2e.ts`)
 
 // One more worker than processors: in a good part of its time a test waits for the app, the hub or a clock. The files of a
 // worker run one after the other in one process and share its browsers (rig/browser.ts). The time limits allow for
@@ -31,6 +24,7 @@ export default defineConfig({
   plugins: [words()],
   test: {
     include: ['e2e/**/*.e2e.ts'],
+    exclude: process.env['ABIDE_SOAK'] === undefined ? slow : [],
     setupFiles: ['test/support/seed.ts'],
     environment: 'node',
     isolate: false,
