@@ -7,7 +7,7 @@ import type { Locator } from 'playwright-core'
 import { barriers, ofColours } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
-import type { Screen } from './rig/screen.ts'
+import { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
 import { agents, call, say } from './rig/told.ts'
 import { tap } from './rig/touch.ts'
@@ -325,13 +325,13 @@ describe('a picture', () => {
     const attachments = [await uploaded.json()]
     await at.hub.api('POST', `/api/sessions/${attached}/prompt`, { prompt_id: 'p', text: '[]', attachments })
     await at.hub.event(attached, 'turn_end')
-    const screen = await at.device.watch(attached, phone)
+    const page = await at.device.browser.window(phone)
     const loaded: number[] = []
-    screen.page.on('response', (answer) => {
+    page.on('response', (answer) => {
       if (answer.url().includes('/blobs/') && answer.request().method() === 'GET')
         void answer.body().then(({ length }) => loaded.push(length))
     })
-    await screen.page.reload()
+    const screen = await Screen.open(page, `${at.device.origin}/s/${attached}`)
     const small = screen.feed.getByRole('button', { name: 'Open large.png' })
     await small.waitFor()
     await until('the small one', () => loaded.length === 1)
