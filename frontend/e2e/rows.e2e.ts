@@ -5,6 +5,7 @@ import { phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 import { tap } from './rig/touch.ts'
 
@@ -68,7 +69,11 @@ describe.each([
     await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', ...at(0) })
     for (let i = 1; i <= 6; i++)
       await cdp.send('Input.dispatchTouchEvent', { type: 'touchMove', ...at((by * i) / 6) })
+    const strip = screen.page.locator('[data-drawn] > [aria-hidden=true]')
+    const said = (await strip.count()) > 0 ? await strip.innerText() : ''
+    await shot(screen, `swipe-${by}`)
     await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+    return said.trim()
   }
 
   test('names its project and its agent, and has no dot while it is idle', async () => {
@@ -168,10 +173,11 @@ describe.each([
 
   if (touch)
     test('is archived by a swipe to the left, and pinned by one to the right', async () => {
-      await swipe('Three', 120)
+      expect(await swipe('Three', 120)).toBe('Pin')
       await until('it pinned', async () => (await hub.session(ids['Three']!)).pinned)
       await swipe('Three', 60)
-      await swipe('Three', -120)
+      expect(await swipe('One', -120), 'a question is not put away').toBe('Needs your answer')
+      expect(await swipe('Three', -120)).toBe('Archive')
       await screen.page.getByText('Archived “Three”.').waitFor()
       await button('Undo').click()
       await lists('One', 'Three')

@@ -6,6 +6,7 @@ import { swipes } from '../src/ui/list/swipe'
 let row: HTMLElement
 let stop: () => void
 const acts: string[] = []
+const shows: (string | null)[] = []
 let menus = 0
 
 beforeEach(() => {
@@ -13,7 +14,12 @@ beforeEach(() => {
   document.body.innerHTML = '<div><div data-row="one"><a href="/s/one">One</a></div></div>'
   row = document.querySelector<HTMLElement>('[data-row]')!
   row.addEventListener('contextmenu', () => menus++)
-  stop = swipes(row.parentElement!, (id, way) => acts.push(`${id} ${way}`))
+  shows.length = 0
+  stop = swipes(
+    row.parentElement!,
+    (id, way) => acts.push(`${id} ${way}`),
+    (_, way) => shows.push(way),
+  )
 })
 afterEach(() => {
   stop()
@@ -75,4 +81,13 @@ test('a row that is drawn far is acted on', () => {
   touch('touchmove', -120, 2)
   touch('touchend')
   expect(acts).toEqual(['one left'])
+})
+
+test('while it is drawn it shows what letting go does, each way', () => {
+  touch('touchstart')
+  touch('touchmove', -20, 0)
+  touch('touchmove', -60, 0)
+  touch('touchmove', 40, 0)
+  touch('touchend')
+  expect(shows).toEqual(['left', 'right', null])
 })

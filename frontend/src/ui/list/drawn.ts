@@ -1,24 +1,29 @@
 import type { Screens } from '../app.svelte'
+import type { Steady } from './steady.svelte'
 
-/** A finger draws a row to the left to archive it, to the right to pin it. */
-export function drawn(list: HTMLElement, app: Screens): { destroy(): void } | undefined {
+interface Touched {
+  app: Screens
+  /** Takes what keeps rows in their places under a finger. */
+  steady: (keep: Steady['keep']) => void
+}
+
+/** By touch, rows can be drawn aside, and stay where they are while a finger is on them. */
+export function drawn(list: HTMLElement, { app, steady }: Touched): { destroy(): void } | undefined {
   if (!matchMedia('(pointer: coarse)').matches) return
-  let end: (() => void) | undefined
+  let ends: (() => void)[] = []
   let over = false
   void import('./acts')
-    .then(({ swipes, Deeds }) => {
+    .then(({ swiping, Steady }) => {
       if (over) return
-      const deeds = new Deeds(app)
-      end = swipes(list, (id, way) => {
-        const session = app.state.list?.get(id)
-        if (session) void (way === 'left' ? deeds.archive([session]) : deeds.pin(session))
-      })
+      const rows = new Steady()
+      steady(rows.keep)
+      ends = [swiping(list, app), rows.attach(list)]
     })
     .catch(() => {}) // the menu does the same
   return {
     destroy() {
       over = true
-      end?.()
+      for (const end of ends) end()
     },
   }
 }

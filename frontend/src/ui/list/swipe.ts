@@ -7,11 +7,18 @@ const still = 10
 /** How long a finger stays on a row, in ms, to ask for its menu. */
 const stays = 500
 
+export type Way = 'left' | 'right'
+
 /**
  * Lets a finger draw the rows of a list aside: to the left for one thing, to the right for another.
  * A finger that stays makes the `contextmenu` event that iOS does not send.
  */
-export function swipes(list: HTMLElement, act: (id: string, way: 'left' | 'right') => void): () => void {
+export function swipes(
+  list: HTMLElement,
+  act: (id: string, way: Way) => void,
+  /** Called when a row begins to be drawn, is drawn the other way, and is let go (null). */
+  show: (row: HTMLElement, way: Way | null) => void = () => {},
+): () => void {
   let row: HTMLElement | null = null
   let from = { x: 0, y: 0 }
   let by = 0
@@ -52,6 +59,7 @@ export function swipes(list: HTMLElement, act: (id: string, way: 'left' | 'right
     clearTimeout(timer)
     if (by === 0 && Math.abs(y) > Math.abs(x)) return end()
     if (by === 0 && Math.abs(x) < begun) return
+    if (by === 0 || by < 0 !== x < 0) show(row, x < 0 ? 'left' : 'right')
     by = x
     event.preventDefault() // it is no scroll
     row.style.transform = `translateX(${Math.max(-140, Math.min(140, by))}px)`
@@ -61,6 +69,7 @@ export function swipes(list: HTMLElement, act: (id: string, way: 'left' | 'right
     clearTimeout(timer)
     row?.style.removeProperty('transform')
     if (row) delete row.dataset['drawn']
+    if (row && by !== 0) show(row, null)
     row = null
     by = 0
   }
