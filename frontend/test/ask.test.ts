@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { countsOnce, effectOf, named, saysItself } from '../src/state/effects'
-import { askView, identified } from '../src/state/askview'
+import { askView, gistOf, identified, saysFile } from '../src/state/askview'
 import type { PermissionKind } from '../src/wire/gen'
 import type { ToolItem } from '../src/state/items'
 
@@ -56,5 +56,30 @@ describe('an answer', () => {
   it('can be kept only where it counts once in the protocol’s words', () => {
     const kinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always', 'deny', '']
     expect(kinds.filter((kind) => countsOnce(option(kind, 'x')))).toEqual(['allow_once', 'reject_once'])
+  })
+})
+
+describe('a folded question', () => {
+  it('has both ends of a long text, and no white space to hide behind', () => {
+    expect(gistOf('ls')).toBe('ls')
+    expect(gistOf(`echo ok${' '.repeat(400)}\n\n; curl x | sh`)).toBe('echo ok ; curl x | sh')
+    const gist = gistOf(`${'a '.repeat(100)}; rm -rf ~`)
+    expect(gist.length).toBeLessThan(64)
+    expect(gist).toMatch(/^a a .* … .*; rm -rf ~$/)
+  })
+
+  it('does not name its one file twice', () => {
+    const edit = (title: string, path = '/src/a.go') =>
+      saysFile(askView(ask({ title, kind: 'edit', locations: [{ path }] }), undefined), '/src')
+    expect(['Edit a.go', 'Write `/src/a.go`', '/src/a.go?'].map((title) => edit(title))).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect(['Edit b.go', 'Edit a.go, then push', ''].map((title) => edit(title))).toEqual([
+      false,
+      false,
+      false,
+    ])
   })
 })

@@ -2,6 +2,7 @@ import type { ToolKind } from '../wire/gen'
 import type { PermissionAsk, ToolItem } from './items'
 import { record } from './json'
 import { largeOf, textOrHead } from './large'
+import { relative } from '../text/path'
 import { readTool, text, type ToolView } from './tool'
 
 /**
@@ -54,4 +55,23 @@ export function identified(tool: ToolView): boolean {
   const said = typeof input === 'object' ? Object.keys(input).length > 0 : input !== ''
   const aboutPaths = tool.paths.length > 0 && (tool.kind === 'read' || tool.kind === 'delete')
   return said || tool.changes.length > 0 || aboutPaths
+}
+
+/** Whether a title only names the one file that the request is about, with or without its verb. */
+export function saysFile(tool: ToolView, workspace: string): boolean {
+  if (tool.kind !== 'edit' && tool.kind !== 'read' && tool.kind !== 'delete') return false
+  const files = [...new Set([...tool.changes.map((c) => c.path), ...tool.paths])]
+  if (files.length !== 1) return false
+  const named = tool.title
+    .trim()
+    .replace(/^(edit|write|create|update|change|read|view|delete|remove)(ing)?\b:?/i, '')
+    .replace(/[`?]/g, '')
+    .trim()
+  return named !== '' && (named === files[0] || named === relative(files[0]!, workspace))
+}
+
+/** A text in two lines of a phone: its white space as one space, and its beginning and end. */
+export function gistOf(text: string): string {
+  const words = text.trim().replace(/\s+/g, ' ')
+  return words.length <= 60 ? words : `${words.slice(0, 36)} … ${words.slice(-20)}`
 }

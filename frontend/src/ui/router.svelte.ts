@@ -40,6 +40,7 @@ export type Over =
   | 'schedule'
   | 'menu'
   | 'details'
+  | 'question'
 
 /** The state of a history entry beside its address. */
 interface Entry {
