@@ -90,3 +90,44 @@ test('a finger that stays on a line of a change comments on it: two taps', async
   expect(comments[0]!.line).toBeGreaterThan(0)
   await page.close()
 })
+
+test('a question is answered in one tap with the keyboard open, and drawn up and folded before', async () => {
+  const id = await at.hub.newSession('Asked')
+  await at.hub.prompt(id, '/edit NOTES.md')
+  const { permission_id } = (await at.hub.event(id, 'permission_request')).data
+  const screen = await at.device.watch(id, phone)
+  const { page, permission } = screen
+  const draw = page.getByRole('button', { name: 'Show all of it' })
+  const fold = permission.getByRole('button', { name: 'Fold' })
+  await draw.waitFor()
+  const high = async () => (await permission.boundingBox())!.height
+  expect(await high()).toBeLessThanOrEqual(150)
+  await tap(draw)
+  await expect.poll(high).toBe(844)
+  await permission.locator('.l.add').first().waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await expect.poll(() => barriers(page)).toEqual([])
+    await shot(screen, `question-drawn-${colorScheme}`)
+  }
+  await tap(fold)
+  await draw.waitFor()
+  await tap(draw)
+  await fold.press('Escape')
+  await draw.waitFor()
+  await tap(draw)
+  await fold.waitFor()
+  await page.goBack()
+  await draw.waitFor()
+
+  // The keyboard is open.
+  await screen.composer.focus()
+  await page.setViewportSize({ width: 390, height: 460 })
+  await shot(screen, 'question-keyboard')
+  await tap(permission.locator('[data-option]').first())
+  const { data } = await at.hub.event(id, 'permission_outcome')
+  expect(data).toMatchObject({ permission_id, outcome: 'selected' })
+  await permission.waitFor({ state: 'detached' })
+  expect(screen.errors).toEqual([])
+  await page.close()
+})

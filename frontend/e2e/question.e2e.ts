@@ -134,15 +134,6 @@ describe('a question', () => {
       expect(words.split(path).length - 1, `${path} stands once`).toBe(1)
       expect(await sheet.getByRole('button', { name: /^Copy/ }).count()).toBe(0)
       if (shots) await page.screenshot({ path: join(shots, `question-drawn-${size.height}.png`) })
-      await sheet.getByRole('button', { name: 'Fold' }).click()
-      await expect.poll(async () => (await sheet.boundingBox())!.height).toBe(folded.height)
-      // Escape folds it, too, and back does.
-      await draw(page)
-      await sheet.getByRole('button', { name: 'Fold' }).press('Escape')
-      await page.getByRole('button', { name: 'Show all of it' }).waitFor()
-      await draw(page)
-      await page.evaluate(() => history.back())
-      await page.getByRole('button', { name: 'Show all of it' }).waitFor()
     },
   )
 
