@@ -2,7 +2,6 @@ import type { ToolKind } from '../wire/gen'
 import type { PermissionAsk, ToolItem } from './items'
 import { record } from './json'
 import { largeOf, textOrHead } from './large'
-import { relative } from '../text/path'
 import { readTool, text, type ToolView } from './tool'
 
 /**
@@ -58,7 +57,7 @@ export function identified(tool: ToolView): boolean {
 }
 
 /** Whether a title only names the one file that the request is about, with or without its verb. */
-export function saysFile(tool: ToolView, workspace: string): boolean {
+export function saysFile(tool: ToolView, shown: (path: string) => string): boolean {
   if (tool.kind !== 'edit' && tool.kind !== 'read' && tool.kind !== 'delete') return false
   const files = [...new Set([...tool.changes.map((c) => c.path), ...tool.paths])]
   if (files.length !== 1) return false
@@ -67,11 +66,23 @@ export function saysFile(tool: ToolView, workspace: string): boolean {
     .replace(/^(edit|write|create|update|change|read|view|delete|remove)(ing)?\b:?/i, '')
     .replace(/[`?]/g, '')
     .trim()
-  return named !== '' && (named === files[0] || named === relative(files[0]!, workspace))
+  return named !== '' && (named === files[0] || named === shown(files[0]!))
 }
 
 /** A text in two lines of a phone: its white space as one space, and its beginning and end. */
 export function gistOf(text: string): string {
   const words = text.trim().replace(/\s+/g, ' ')
   return words.length <= 60 ? words : `${words.slice(0, 36)} … ${words.slice(-20)}`
+}
+
+/** What is asked about a call, in a line. A command or file that is shown below it is not said twice. */
+export function questionOf(tool: ToolView, shown: (path: string) => string): string {
+  if (saysCommand(tool)) return t`Run this command?`
+  if (saysFile(tool, shown))
+    return tool.kind === 'edit'
+      ? t`Edit this file?`
+      : tool.kind === 'read'
+        ? t`Read this file?`
+        : t`Delete this file?`
+  return /[?!.…:]$/.test(tool.title) ? tool.title : `${tool.title}?`
 }
