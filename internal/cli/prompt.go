@@ -94,7 +94,8 @@ type turn struct {
 	text         strings.Builder
 	number       int // of the turn, once it began
 	end          *event.TurnEnd
-	asked        map[string]bool // questions put to the person
+	cut          event.InterruptReason // why the turn was interrupted; empty if it was not
+	asked        map[string]bool       // questions put to the person
 	asking       asking
 }
 
@@ -148,10 +149,16 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 			return err
 		}
 	}
-	if t.end.StopReason != event.StopEndTurn {
-		return withCode(ExitFailed, "the turn ended: %s", strings.ReplaceAll(string(t.end.StopReason), "_", " "))
+	if t.end.StopReason == event.StopEndTurn {
+		return nil
 	}
-	return nil
+	words := t.end.Words(t.cut)
+	if t.cut == event.CutPaused {
+		if why, err := choice(ctx, hub, s); err == nil { // else a person has decided by now
+			words = why
+		}
+	}
+	return withCode(ExitFailed, "%s", words)
 }
 
 func (t *turn) news(ctx context.Context, u client.Update) error {
@@ -185,6 +192,10 @@ func (t *turn) event(e event.Event) error {
 		return nil
 	case event.PermissionOutcome:
 		t.asking.over(p.PermissionID)
+	case event.TurnInterrupted:
+		if p.PromptID == t.ask.PromptID {
+			t.cut = p.Reason
+		}
 	case event.TurnEnd:
 		if p.PromptID == t.ask.PromptID {
 			t.end = &p

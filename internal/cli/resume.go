@@ -173,15 +173,24 @@ func (p *Program) begun(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 	case !errors.Is(err, errNotGiven), !paused:
 		return err
 	}
-	open, err := interruption(ctx, hub, s)
+	why, err := choice(ctx, hub, s)
 	if err != nil {
 		return err
 	}
-	if s := open.Setup; s != nil {
-		return withCode(ExitRefused, "waiting for your choice: the set-up command failed (%s): %s; resume runs it again, with --without-setup the agent starts without it",
-			plain.Line(s.Failed), plain.Line(strings.Join(s.Command, " ")))
+	return withCode(ExitRefused, "%s", why)
+}
+
+// choice says what a turn that has not begun waits for.
+func choice(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (string, error) {
+	open, err := interruption(ctx, hub, s)
+	if err != nil {
+		return "", err
 	}
-	return withCode(ExitRefused, "waiting for your choice: the agent has other settings and is given nothing%s: resume with %s", driftWords(open.Drift), driftFlags)
+	if s := open.Setup; s != nil {
+		return fmt.Sprintf("waiting for your choice: the set-up command failed (%s): %s; resume runs it again, with --without-setup the agent starts without it",
+			plain.Line(s.Failed), plain.Line(strings.Join(s.Command, " "))), nil
+	}
+	return fmt.Sprintf("waiting for your choice: the agent has other settings and is given nothing%s: resume with %s", driftWords(open.Drift), driftFlags), nil
 }
 
 func (p *Program) dismiss() *cobra.Command {

@@ -39,7 +39,7 @@ type Feed struct {
 	// prompted means that the turn's prompt was written, spoke that the agent said
 	// something after it.
 	prompted, spoke bool
-	waits           bool // the turn waits for a person's choice
+	cut             event.InterruptReason // why the turn was interrupted; empty if it was not
 	begun           bool
 }
 
@@ -60,7 +60,7 @@ func (f *Feed) Write(e event.Event) error {
 	case event.ToolCall, event.ToolCallUpdate, event.Plan:
 		f.spoke = true
 	case event.TurnInterrupted:
-		f.waits = p.Reason == event.CutPaused
+		f.cut = p.Reason
 	}
 	switch p := payload.(type) {
 	case event.UserPrompt:
@@ -286,29 +286,18 @@ func (f *Feed) plan(p event.Plan) error {
 }
 
 func (f *Feed) end(p event.TurnEnd) error {
-	spoke, prompted, waits := f.spoke, f.prompted, f.waits
-	f.spoke, f.prompted, f.waits = false, false, false
+	spoke, prompted, cut := f.spoke, f.prompted, f.cut
+	f.spoke, f.prompted, f.cut = false, false, ""
 	if err := f.Close(); err != nil || p.StopReason == event.StopEndTurn && (spoke || !prompted) {
 		return err
 	}
 	if p.StopReason == event.StopEndTurn {
 		return f.line(f.style.Dim("— the agent ended its turn without a word"))
 	}
-	if waits {
-		words := event.CutPaused.Words()
-		if p.Error != nil {
-			words += " " + p.Error.Message
-		}
-		return f.problem(words)
-	}
-	text := "the turn ended: " + strings.ReplaceAll(string(p.StopReason), "_", " ")
-	if p.Error != nil {
-		text += ": " + p.Error.Message
-	}
 	if p.StopReason == event.StopCancelled {
-		return f.line(f.style.Dim("— " + Line(text)))
+		return f.line(f.style.Dim("— " + Line(p.Words(cut))))
 	}
-	return f.problem(text)
+	return f.problem(p.Words(cut))
 }
 
 // remark writes a line that is not part of the conversation.
