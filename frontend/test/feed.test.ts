@@ -26,8 +26,9 @@ describe('the feed', () => {
     const script = new Script()
       .add('note', { method: '_auth/status_update', raw: { authStatus: { kind: 'gateway' } } })
       .add('note', { method: 'session/update', raw: status })
+      .add('note', { method: 'session/update', raw: { sessionUpdate: 'user_message_chunk' } })
       .add('note', { method: 'session/update', raw: { sessionUpdate: 'hologram' } })
-    expect(items(fold(script.events)).map((i) => i.seq)).toEqual([3])
+    expect(items(fold(script.events)).map((i) => i.seq)).toEqual([4])
   })
 
   it('begins a new text below a tool call', () => {

@@ -44,6 +44,7 @@ func (c *Conversation) Sent(line []byte) {
 		for _, block := range m.Params.Prompt {
 			text += block.Text
 		}
+		text = spaced(text)
 		c.tap.stream.prompted.Store(&text)
 	}
 	c.tap.calls.next(&call{method: m.Method, about: "about", sent: make(chan struct{}), answer: make(chan answer, 1)})

@@ -192,3 +192,35 @@ func TestHistoryIsLoggedOnceHoweverAnAgentRepeatsIt(t *testing.T) {
 		})
 	}
 }
+
+// playRepeats repeats each prompt of a new session in the ways of real agents.
+func playRepeats(f *fake) int {
+	f.hello()
+	p := f.prompt()
+	f.update(wasAsked("m", "Fix the bug.\r\n\r\nThen test."))
+	f.update(wasAsked("", "Fix the "))
+	f.update(wasAsked("", "bug.\n"))
+	f.update(wasAsked("", "\n"))
+	f.update(wasAsked("", "Then test.\n<system-reminder>be kind</system-reminder>"))
+	f.update(`{"sessionUpdate":"user_message_chunk","content":{"type":"image","data":"AAAA","mimeType":"image/png"}}`)
+	f.update(wasAsked("", "an order of its own"))
+	f.chunk("done")
+	f.done(p)
+	f.next()
+	return 0
+}
+
+func TestAPromptThatItsAgentEchoesIsNotShownAgain(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "repeats"), s)
+	require.NoError(t, a.Prompt(prompt("p", "Fix the bug.\n\nThen test.\n")))
+	ended(t, s, "p")
+	require.Equal(t, "done", message(s))
+	var shown []string
+	for _, n := range of[event.Note](s) {
+		if !n.Background() {
+			shown = append(shown, string(n.Text))
+		}
+	}
+	require.Equal(t, []string{"an order of its own"}, shown)
+}

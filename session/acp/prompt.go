@@ -46,7 +46,7 @@ func (a *Agent) promptBlocks(p event.UserPrompt, account string) ([]sdk.ContentB
 	return blocks, nil
 }
 
-// sentText is the text of a prompt's blocks.
+// sentText is the text of a prompt's blocks, spaced.
 func sentText(blocks []sdk.ContentBlock) string {
 	var texts []string
 	for _, b := range blocks {
@@ -54,7 +54,7 @@ func sentText(blocks []sdk.ContentBlock) string {
 			texts = append(texts, b.Text.Text)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return spaced(strings.Join(texts, "\n"))
 }
 
 // attachment is one file for the agent, and the space that its block takes.

@@ -117,18 +117,23 @@ func (r *replay) begins(update json.RawMessage) bool {
 	return json.Unmarshal(update, &u) == nil && (u.Kind == "user_message_chunk" || r.chunks > 0)
 }
 
-// echoes reports whether an update repeats a part of the prompt of the open turn.
+// echoes reports whether an update repeats a part of the prompt of the open turn, which is spaced.
 func echoes(update json.RawMessage, prompt string) bool {
 	var u struct {
-		Kind    string          `json:"sessionUpdate"`
-		Content json.RawMessage `json:"content"`
+		Kind    string `json:"sessionUpdate"`
+		Content struct {
+			Text *string `json:"text"`
+		} `json:"content"`
 	}
-	if json.Unmarshal(update, &u) != nil || u.Kind != "user_message_chunk" {
+	if json.Unmarshal(update, &u) != nil || u.Kind != "user_message_chunk" || u.Content.Text == nil {
 		return false
 	}
-	text := strings.TrimSpace(blockText(u.Content))
-	return text != "" && strings.Contains(prompt, text)
+	text, _, _ := strings.Cut(*u.Content.Text, reminder)
+	return strings.Contains(prompt, spaced(text))
 }
+
+// spaced makes one space of all between two words: agents trim prompts and change their line ends.
+func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // verdict compares the replay with the log. Without a difference there is no event.
 func (r *replay) verdict(known *Known) []event.Payload {

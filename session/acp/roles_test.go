@@ -48,6 +48,7 @@ func roles() map[string]func(*fake) int {
 		"replay":     playReplay,
 		"asks":       playAsks,
 		"echo":       playEcho,
+		"repeats":    playRepeats,
 		"login":      playLogin,
 		"hub":        playHub,
 		"fails":      playFails,

@@ -37,7 +37,7 @@ type stream struct {
 	known atomic.Pointer[Known]
 	// models are those of an agent that offers them without options; nil otherwise.
 	models atomic.Pointer[models]
-	// prompted is the text of the latest prompt, as the agent got it; nil before the
+	// prompted is the text of the latest prompt, as the agent got it, spaced; nil before the
 	// first. Prompt sets it before it sends.
 	prompted atomic.Pointer[string]
 	// forking counts the requests for a copy of the session: what the agent says of
@@ -78,7 +78,7 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	f.name("sessionId", &session)
 	inner := f.inside("update")
 	f.raw("update", &update)
-	if session == s.cfg.Resume && s.again(update, replaying) {
+	if (session == s.cfg.Resume || session == s.session) && s.again(update, replaying) {
 		return
 	}
 	if !s.started && !past {

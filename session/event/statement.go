@@ -41,7 +41,7 @@ func (n Note) Statement() string {
 
 // Background reports whether the note is the beginning of an act on a branch, or of a kind that agents send for the client
 // alone: who is logged in (_auth/…, Codex), that a page was visited (elicitation/complete), information about the session without a
-// title (Codex), or a word about a change of its mode (Gemini). It is kept, and is no line of the talk.
+// title (Codex), a word about a change of its mode (Gemini), or a file of the prompt (an echo). It is kept, and is no line of the talk.
 func (n Note) Background() bool {
 	if strings.HasPrefix(n.Method, "_auth/") || n.Method == "elicitation/complete" {
 		return true
@@ -55,5 +55,12 @@ func (n Note) Background() bool {
 	var update struct {
 		Kind string `json:"sessionUpdate"`
 	}
-	return json.Unmarshal(n.Raw, &update) == nil && (update.Kind == "session_info_update" || update.Kind == "agent_message_chunk")
+	if json.Unmarshal(n.Raw, &update) != nil {
+		return false
+	}
+	switch update.Kind {
+	case "session_info_update", "agent_message_chunk", "user_message_chunk":
+		return true
+	}
+	return false
 }

@@ -132,7 +132,7 @@ function background(note: { method: string; from?: string; text?: unknown; raw?:
   return (
     note.method === 'session/update' &&
     !note.text &&
-    (kind === 'session_info_update' || kind === 'agent_message_chunk')
+    (kind === 'session_info_update' || kind === 'agent_message_chunk' || kind === 'user_message_chunk')
   )
 }
 
