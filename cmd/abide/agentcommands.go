@@ -281,6 +281,9 @@ func (p *agentShell) printCheck(name string, c wire.AgentCheck) error {
 		return fmt.Errorf("%s does not work: %s", name, c.Error)
 	case wire.CheckLogin:
 		fmt.Fprintf(p.stdout, "%s starts and needs a login first: abide agents login %s\n", title, name)
+		if c.Error != "" {
+			fmt.Fprintf(p.stdout, "it says: %s\n", plain.Line(c.Error))
+		}
 		return nil
 	}
 	text := title + " works"
@@ -372,9 +375,9 @@ func (p *agentShell) confirm(agent config.Agent, command []string, yes bool) err
 		return nil
 	}
 	if in, is := p.stdin.(*os.File); !is || !term.IsTerminal(int(in.Fd())) {
-		return cli.Usagef("that is not the configured command of %s: say --yes to run it", agent.Name)
+		return cli.Usagef("the agent asks to run this; it is not the configured command of %s: run it only if you trust it, with --yes", agent.Name)
 	}
-	fmt.Fprintf(p.stderr, "That is not the configured command of %s. Run it? [y/N] ", agent.Name)
+	fmt.Fprintf(p.stderr, "The agent asks to run this; it is not the configured command of %s. Run it only if you trust it. Run it? [y/N] ", agent.Name)
 	sure := ""
 	_, _ = fmt.Fscanln(p.stdin, &sure) // no answer is no; it reads no further than the line, which is the command's
 	if !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {

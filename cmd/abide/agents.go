@@ -133,7 +133,7 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 func loginNeeded(methods []acp.AuthMethod, err error) error {
 	needed := &session.LoginNeeded{Err: err}
 	for _, m := range methods {
-		needed.Methods = append(needed.Methods, session.AuthMethod{MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command})
+		needed.Methods = append(needed.Methods, session.AuthMethod{MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command, Configured: m.Configured})
 	}
 	return needed
 }

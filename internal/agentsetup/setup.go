@@ -205,7 +205,7 @@ func (s *Setup) Check(ctx context.Context, agent config.Agent, prompt string) (w
 		answer.State, answer.Error, answer.Stderr = wire.CheckFailed, checked.Err.Error(), checked.Stderr
 	}
 	if checked.NeedsLogin {
-		answer.State = wire.CheckLogin
+		answer.State, answer.Error, answer.Stderr = wire.CheckLogin, checked.Reason, ""
 	}
 	return answer, nil
 }
@@ -267,7 +267,7 @@ func (s *Setup) RemoveFolders() error {
 func authMethods(methods []acp.AuthMethod) []wire.AuthMethod {
 	var list []wire.AuthMethod
 	for _, m := range methods {
-		list = append(list, wire.AuthMethod{MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command})
+		list = append(list, wire.AuthMethod{MethodID: m.ID, Name: m.Name, Description: m.Description, Command: m.Command, Configured: m.Configured})
 	}
 	return list
 }

@@ -19,6 +19,9 @@ import (
 // refusedName is the environment variable with the method that a refusing agent refuses.
 const refusedName = "ABIDE_BLACKBOX_REFUSED"
 
+// codeName is the environment variable with the code of its error.
+const codeName = "ABIDE_BLACKBOX_CODE"
+
 // playRefuses is an agent that refuses one method, with its reason in the error's data.
 func playRefuses() error {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
@@ -33,7 +36,7 @@ func playRefuses() error {
 		}
 		answer := `"result":{"protocolVersion":1,"sessionId":"s"}`
 		if m.Method == os.Getenv(refusedName) {
-			answer = `"error":{"code":-32603,"message":"Internal error","data":{"details":"400 {\"error\":{\"message\":\"no credit left\"}} (request 7)"}}`
+			answer = `"error":{"code":` + os.Getenv(codeName) + `,"message":"Internal error","data":{"details":"400 {\"error\":{\"message\":\"no credit left\"}} (request 7)"}}`
 		}
 		if len(m.ID) > 0 {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, answer)
@@ -52,22 +55,25 @@ func TestTheReasonOfARefusalIsToldEverywhere(t *testing.T) {
 	service := newTeller(t)
 	at, err := url.Parse(service.URL)
 	require.NoError(t, err)
-	refusing := func(method string) agent {
-		return agent{Command: []string{self}, Env: map[string]string{roleName: "refuses", refusedName: method}}
+	refusing := func(method, code string) agent {
+		return agent{Command: []string{self}, Env: map[string]string{roleName: "refuses", refusedName: method, codeName: code}}
 	}
 	h := newHub(t, settings{
-		agents: map[string]agent{"new": refusing("session/new"), "prompt": refusing("session/prompt")},
+		agents: map[string]agent{
+			"new": refusing("session/new", "-32603"), "prompt": refusing("session/prompt", "-32603"),
+			"login": refusing("session/new", "-32000"), "prompt-login": refusing("session/prompt", "-32000"),
+		},
 		more: "outgoing: {allow: [" + at.Hostname() + "]}\n" +
 			"channels: {desk: {type: webhook, url: " + service.URL + ", secret: of-the-desk-and-the-hub}}\n",
 	})
-	for name, kind := range map[string]notify.Kind{"new": notify.Failed, "prompt": notify.Interrupted} {
+	for name, kind := range map[string]notify.Kind{"new": notify.Failed, "prompt": notify.Interrupted, "login": notify.Failed, "prompt-login": notify.Failed} {
 		t.Run(name, func(t *testing.T) {
 			h := h.in(t)
 			s := h.create(name)
 			c := h.screen(name, s, 0)
 			c.prompt(s.SessionID, "p1", "hello")
 			require.Contains(t, c.untilTurnEnds("p1").Error.Message, reason)
-			if name == "new" {
+			if name == "new" || name == "login" {
 				c.until("the failed agent", func(_ []event.Event, state *wire.State) bool {
 					return state != nil && state.Agent.Status == "failed"
 				})

@@ -76,7 +76,8 @@ type AgentCheck struct {
 	LogsOut bool `json:"logs_out,omitempty"`
 	// Answer is its answer to the prompt.
 	Answer string `json:"answer,omitempty"`
-	// Error is why it failed, and Stderr the end of what it wrote there.
+	// Error is why it failed or needs a login, in its words, and Stderr the end of what it
+	// wrote there.
 	Error  string `json:"error,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
 }

@@ -43,8 +43,10 @@ type Checked struct {
 	Name, Version string
 	// Methods are its ways to log in.
 	Methods []AuthMethod
-	// NeedsLogin means that it refuses to begin a session before a login.
+	// NeedsLogin means that it refuses to begin a session before a login, and Reason is
+	// why, in its words.
 	NeedsLogin bool
+	Reason     string
 	// LogsOut reports whether it takes a request to log out.
 	LogsOut bool
 	// Mode is the id of the mode in which its session began, if it has modes.
@@ -87,7 +89,10 @@ func Check(ctx context.Context, cfg Config, prompt string) Checked {
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	var login *AuthError
-	c.Err, c.NeedsLogin = err, errors.As(err, &login)
+	c.Err = err
+	if errors.As(err, &login) {
+		c.NeedsLogin, c.Reason = true, login.Reason
+	}
 	if a != nil && errors.Is(err, ErrGone) {
 		c.Err = a.cfg.orFolder(a.endedEarly())
 	}

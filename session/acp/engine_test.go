@@ -472,13 +472,33 @@ func TestAnAgentGetsFurtherDirectoriesIfItTakesThem(t *testing.T) {
 }
 
 func TestAgentThatWantsALoginSaysWhatToRun(t *testing.T) {
-	s := newSink()
-	_, err := acp.Start(context.Background(), config(t, "login"), s)
-	var auth *acp.AuthError
-	require.ErrorAs(t, err, &auth)
-	require.Equal(t, []string{"agent", "login"}, auth.Methods[0].Command)
-	require.ErrorContains(t, err, "run `agent login`")
-	require.Contains(t, first[event.Error](t, s).Message, "run `agent login`")
+	for refusal, why := range map[string]string{
+		`{"code":-32000,"message":"Authentication required"}`:                                              "",
+		`{"code":-32000,"message":"Authentication required","data":{"message":"your key expired in May"}}`: "your key expired in May",
+		`{"code":-32000,"message":"authentication required: set X_KEY."}`:                                  "set X_KEY.",
+		`{"code":-32000,"message":"sign in again"}`:                                                        "sign in again",
+	} {
+		s := newSink()
+		cfg := config(t, "login")
+		cfg.Env["ACP_TEST_ERROR"] = refusal
+		_, err := acp.Start(context.Background(), cfg, s)
+		var auth *acp.AuthError
+		require.ErrorAs(t, err, &auth)
+		require.Equal(t, why, auth.Reason)
+		require.Equal(t, []string{"agent", "login"}, auth.Methods[0].Command)
+		require.False(t, auth.Methods[0].Configured)
+		require.True(t, auth.Methods[1].Configured)
+		words := "the agent needs a login"
+		if why != "" {
+			words += ": " + strings.TrimSuffix(why, ".")
+		}
+		words += " (Log in: the agent asks to run `agent login`; run it only if you trust it; Log in here: run `" + cfg.Command[0] + " login`)"
+		require.EqualError(t, err, words)
+		require.Contains(t, first[event.Error](t, s).Message, words)
+		c := acp.Check(bounded(t), beside(cfg), "")
+		require.True(t, c.NeedsLogin)
+		require.Equal(t, why, c.Reason)
+	}
 }
 
 func TestOtherVersionOfTheProtocolIsRefused(t *testing.T) {

@@ -29,12 +29,17 @@ type AuthMethod struct {
 	// request. Nil if the login is a request to the agent, or if the description
 	// explains it.
 	Command []string
+	// Configured means that Command is the agent's configured one, with arguments
+	// that it adds. Another is of its own choice: a person must see that.
+	Configured bool
 }
 
 // AuthError means that the agent requires a login.
 type AuthError struct {
 	Methods []AuthMethod
-	Err     error
+	// Reason is why, in the agent's words; empty if it says no more than that.
+	Reason string
+	Err    error
 }
 
 // Error implements error, in words for a person.
@@ -42,17 +47,24 @@ func (e *AuthError) Error() string {
 	var ways []string
 	for _, m := range e.Methods {
 		way := m.Name
-		if len(m.Command) > 0 {
-			way += ": run `" + strings.Join(m.Command, " ") + "`"
-		} else if m.Description != "" {
+		switch command := strings.Join(m.Command, " "); {
+		case m.Configured:
+			way += ": run `" + command + "`"
+		case command != "":
+			way += ": the agent asks to run `" + command + "`; run it only if you trust it"
+		case m.Description != "":
 			way += ": " + m.Description
 		}
 		ways = append(ways, way)
 	}
-	if len(ways) == 0 {
-		return "the agent needs a login, and names no way to log in"
+	words := "the agent needs a login"
+	if e.Reason != "" {
+		words += ": " + strings.TrimRight(e.Reason, ".")
 	}
-	return "the agent needs a login (" + strings.Join(ways, "; ") + ")"
+	if len(ways) == 0 {
+		return words + ", and names no way to log in"
+	}
+	return words + " (" + strings.Join(ways, "; ") + ")"
 }
 
 // Unwrap returns the agent's own error.
@@ -120,6 +132,8 @@ func authMethods(list []json.RawMessage, command []string) []AuthMethod {
 		} else if t := m.Meta.Terminal; t.Command != "" { // used by agents before the protocol had a field for it
 			method.Command = inTerminal(t.Env, []string{t.Command}, t.Args)
 		}
+		n := len(command)
+		method.Configured = n > 0 && len(method.Command) >= n && slices.Equal(method.Command[:n], command)
 		methods = append(methods, method)
 	}
 	return methods
@@ -162,11 +176,18 @@ func (o offers) continuing() []string {
 	return methods
 }
 
+// plainDemand is the protocol's own message for a login: it gives no reason.
+const plainDemand = "Authentication required"
+
 // explain adds the login command to an error if the agent requires a login.
 func (o offers) explain(err error) error {
 	var refused *RequestError
 	if errors.As(err, &refused) && refused.Code == codeAuthRequired {
-		return &AuthError{Methods: o.auth, Err: err}
+		reason := refused.Message
+		if n := len(plainDemand); len(reason) >= n && strings.EqualFold(reason[:n], plainDemand) {
+			reason = strings.TrimLeft(reason[n:], ".: ")
+		}
+		return &AuthError{Methods: o.auth, Reason: reason, Err: err}
 	}
 	return err
 }

@@ -457,8 +457,9 @@ func playEcho(f *fake) int {
 
 // playLogin works only after a login.
 func playLogin(f *fake) int {
-	f.result(f.expect("initialize").ID, `{"protocolVersion":1,"authMethods":[{"id":"l","name":"Log in","_meta":{"terminal-auth":{"command":"agent","args":["login"]}}}]}`)
-	f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"Authentication required"}}`, f.expect("session/new").ID)
+	f.result(f.expect("initialize").ID, `{"protocolVersion":1,"authMethods":[{"id":"l","name":"Log in","_meta":{"terminal-auth":{"command":"agent","args":["login"]}}},`+
+		`{"id":"own","name":"Log in here","type":"terminal","args":["login"]}]}`)
+	f.line(`{"jsonrpc":"2.0","id":%s,"error":%s}`, f.expect("session/new").ID, os.Getenv("ACP_TEST_ERROR"))
 	f.next()
 	return 0
 }

@@ -71,6 +71,9 @@ type AuthMethod struct {
 	// Command is the command that a person runs in a terminal. Without one,
 	// authenticate performs the login or Description explains it.
 	Command []string `json:"command,omitempty"`
+	// Configured means that Command is the agent's configured one, with arguments that
+	// the agent adds. Another is the agent's own choice, which a client must say.
+	Configured bool `json:"configured,omitempty"`
 }
 
 // PromptCapabilities are the attachments that an agent takes unchanged.

@@ -48,7 +48,9 @@ const ways: AuthMethod[] = [
     name: 'Log in in a terminal',
     description: 'Opens a page and waits for its code.',
     command: ['demo', 'login', '--profile', "the team's"],
+    configured: true,
   },
+  { method_id: 'helper', name: 'Log in with a helper', command: ['npx', 'demo-login'] },
   {
     method_id: 'key',
     name: 'API key',

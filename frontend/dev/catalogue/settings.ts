@@ -164,6 +164,7 @@ const works: AgentCheck = {
 }
 const login: AgentCheck = {
   state: 'login',
+  error: 'The key expired on the first of May.',
   title: 'Claude Agent',
   version: '0.101.0',
   methods: [
@@ -172,7 +173,9 @@ const login: AgentCheck = {
       name: 'Log in with Claude',
       description: 'In a terminal',
       command: ['claude', '/login'],
+      configured: true,
     },
+    { method_id: 'other', name: 'Log in with a helper', command: ['npx', 'claude-login'] },
     { method_id: 'key', name: 'API key' },
   ],
 }

@@ -689,6 +689,7 @@ export interface AuthMethod {
   name: string
   description?: string
   command?: string[]
+  configured?: boolean
 }
 
 export interface PromptCapabilities {
