@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/slots"
 	"github.com/abidehub/abide/session/state"
@@ -158,7 +159,7 @@ func (a *agentSlot) start() {
 		AgentSessionID: a.fold.AgentSessionID,
 		ContextLost:    a.fold.Given > 0,
 		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return a.log.OpenBlob(sha256) },
-		Past:           a.log,
+		Past:           observer.UpTo(a.log, a.log.Marks().Visible),
 		PastAfter:      max(0, a.log.Marks().Min-1),
 		AuthMethod:     a.authBy,
 	}

@@ -48,7 +48,7 @@ func (p *past) readLog(ctx context.Context) error {
 	if p.log == nil || p.read {
 		return nil
 	}
-	p.account = transcript.Account{}
+	p.account = transcript.Account{Answers: true}
 	if err := observer.New(p.log, p, p.after, pastBytes).CatchUp(ctx); err != nil {
 		return fmt.Errorf("read the session's summary: %w", err)
 	}

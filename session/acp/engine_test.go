@@ -117,6 +117,9 @@ func TestLoadedSessionIsComparedAndNotRecordedAgain(t *testing.T) {
 		first[event.Commands](t, s)
 		require.Empty(t, of[event.AgentMessage](s), "the history was appended twice")
 		require.Empty(t, of[event.ToolCall](s))
+		if c.notes > 0 {
+			turnOf(t, b, s, "/refuse") // until then, more may be told
+		}
 		require.Len(t, of[event.Note](s), c.notes)
 		if c.notes > 0 {
 			require.Contains(t, string(of[event.Note](s)[0].Text), c.says)

@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -223,4 +224,117 @@ func TestAPromptThatItsAgentEchoesIsNotShownAgain(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"an order of its own"}, shown)
+}
+
+// playTellsLate answers session/resume or session/load at once. It sends the updates of
+// ACP_TEST_LINES when it gets its first prompt, and answers it in place of a line "end".
+func playTellsLate(f *fake) int {
+	m := f.expect("initialize")
+	f.result(m.ID, os.Getenv("ACP_TEST_HELLO"))
+	for m = f.next(); m.Method != "session/resume" && m.Method != "session/load"; m = f.next() {
+	}
+	f.result(m.ID, `{}`)
+	p := f.prompt()
+	for _, line := range strings.Split(os.Getenv("ACP_TEST_LINES"), "\n") {
+		if line == "end" {
+			f.done(p)
+			continue
+		}
+		f.update(line)
+	}
+	f.update(`{"sessionUpdate":"available_commands_update","availableCommands":[]}`)
+	f.next()
+	return 0
+}
+
+// wasThought is a thought of the history.
+func wasThought(text string) string {
+	return strings.Replace(wasSaid(text), "agent_message_chunk", "agent_thought_chunk", 1)
+}
+
+func TestAPastThatIsToldLateIsNoAnswer(t *testing.T) {
+	known := &acp.Known{
+		Prompts: []acp.KnownPrompt{
+			{Text: "go on", Answer: []byte("I did: go on\n")},
+			{Text: "go on", Answer: []byte("I did: go on\n")},
+			{Text: "third", Answer: []byte("Done.")},
+		},
+		ToolCalls: []string{"t1", "t2"},
+	}
+	past := []string{
+		wasAsked("", "go on"), wasSaid("I did: "), wasDone("t1"), wasSaid("go on"),
+		wasAsked("", "go on"), wasThought("hm"), wasSaid("I did: go on"), wasDone("t2"),
+		wasAsked("", "third"), wasDone("new id"), wasSaid("Done."),
+	}
+	with := func(parts ...any) (lines []string) {
+		for _, part := range parts {
+			switch part := part.(type) {
+			case string:
+				lines = append(lines, part)
+			case []string:
+				lines = append(lines, part...)
+			}
+		}
+		return lines
+	}
+	for name, c := range map[string]struct {
+		prompt  string
+		lines   []string
+		answer  string
+		tools   int
+		thought int
+		missing []string // of a load
+		notes   int      // besides
+	}{
+		"before the answer":                      {lines: with(past, wasSaid("news"), "end"), answer: "news"},
+		"before an echo of the prompt":           {lines: with(past, wasAsked("", "and"), wasAsked("", " now?"), wasSaid("news"), "end"), answer: "news"},
+		"within the answer":                      {lines: with(wasSaid("ne"), past, wasSaid("ws"), "end"), answer: "news"},
+		"behind the answer":                      {lines: with(wasSaid("news"), past, "end"), answer: "news"},
+		"behind the turn":                        {lines: with(wasSaid("news"), "end", past), answer: "news"},
+		"around the end of the turn":             {lines: with(wasSaid("news"), past[:4], "end", past[4:]), answer: "news"},
+		"twice":                                  {lines: with(past, past, wasSaid("news"), "end"), answer: "news"},
+		"before an answer like the last":         {lines: with(past, wasSaid("Done."), "end"), answer: "Done."},
+		"without its last answer":                {lines: with(past[:9], wasSaid("Do"), wasSaid("it yourself."), "end"), answer: "Doit yourself."},
+		"without its last answer, which is live": {lines: with(past[:9], wasSaid("Done."), "end"), answer: "Done."},
+		"but for its last turn":                  {lines: with(past[:8], wasSaid("news"), "end"), answer: "news", missing: []string{"third"}},
+		"before a prompt like the first":         {prompt: "go on", lines: with(past, wasSaid("news"), "end"), answer: "news"},
+		"and a prompt of its own":                {lines: with(past, wasAsked("", "an order of its own"), wasSaid("news"), "end"), answer: "news", notes: 1},
+		"and live tools and thoughts":            {lines: with(past, wasThought("hm"), wasDone("t3"), wasSaid("news"), "end"), answer: "news", tools: 1, thought: 1},
+		"not at all, and an old answer is live":  {lines: with(wasSaid("I did: "), wasSaid("go on"), "end"), answer: "I did: go on"},
+		"not at all, but an echo and its answer": {prompt: "go on", lines: with(wasAsked("", "go on"), wasSaid("I did: "), wasSaid("go on"), "end"), answer: "I did: go on"},
+		"not at all, but an echo and a tool":     {prompt: "go on", lines: with(wasAsked("", "go on"), wasDone("t3"), wasSaid("I did: go on"), "end"), answer: "I did: go on", tools: 1},
+	} {
+		for method, hello := range map[string]string{
+			"load":   `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`,
+			"resume": `{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`,
+		} {
+			t.Run(name+", "+method, func(t *testing.T) {
+				s := newSink()
+				cfg := config(t, "tells_late")
+				cfg.Env["ACP_TEST_HELLO"], cfg.Env["ACP_TEST_LINES"] = hello, strings.Join(c.lines, "\n")
+				cfg.Resume = fakeSession
+				cfg.Known = func(context.Context) (*acp.Known, error) { return known, nil }
+				a := start(t, cfg, s)
+				require.NoError(t, a.Prompt(prompt("p", cmp.Or(c.prompt, "and now?"))))
+				first[event.Commands](t, s)
+				require.Equal(t, c.answer, message(s))
+				require.Len(t, of[event.ToolCall](s), c.tools)
+				require.Len(t, of[event.AgentThought](s), c.thought)
+				if method == "resume" {
+					c.missing = nil
+				}
+				notes := of[event.Note](s)
+				require.Len(t, notes, c.notes+min(1, len(c.missing)))
+				for _, n := range notes {
+					if n.Method == "abide/replay" {
+						var said struct {
+							Missing []string `json:"missing_prompts"`
+						}
+						require.NoError(t, json.Unmarshal(n.Raw, &said))
+						require.Equal(t, c.missing, said.Missing)
+					}
+				}
+			})
+		}
+	}
 }

@@ -27,6 +27,8 @@ type KnownPrompt struct {
 	// Cut means that its turn was cancelled or interrupted. Some agents replay that
 	// like a message of the user.
 	Cut bool
+	// Answer is the agent's text in its turn, of a long one the beginning.
+	Answer []byte
 }
 
 // reminder begins what Kimi adds to a prompt for its model.
@@ -60,20 +62,37 @@ type replay struct {
 	chunks  int
 }
 
-// take takes an update that is history. It leaves updates of the present state:
+// The kinds of updates of a history.
+const (
+	userChunk      = "user_message_chunk"
+	messageChunk   = "agent_message_chunk"
+	toolCall       = "tool_call"
+	toolCallUpdate = "tool_call_update"
+)
+
+// historyUpdate is an update as a history has them.
+type historyUpdate struct {
+	Kind       string          `json:"sessionUpdate"`
+	ToolCallID string          `json:"toolCallId"`
+	MessageID  string          `json:"messageId"`
+	Content    json.RawMessage `json:"content"`
+}
+
+// past reports whether a history has such updates. It has none of the present state:
 // commands, modes, options, usage, titles.
-func (r *replay) take(update json.RawMessage) bool {
-	var u struct {
-		Kind       string          `json:"sessionUpdate"`
-		ToolCallID string          `json:"toolCallId"`
-		MessageID  string          `json:"messageId"`
-		Content    json.RawMessage `json:"content"`
-	}
-	if json.Unmarshal(update, &u) != nil {
-		return false
-	}
+func (u historyUpdate) past() bool {
 	switch u.Kind {
-	case "user_message_chunk":
+	case userChunk, messageChunk, "agent_thought_chunk", toolCall, toolCallUpdate, "plan":
+		return true
+	}
+	return false
+}
+
+// take takes an update that is history.
+func (r *replay) take(u historyUpdate) {
+	r.chunks++
+	switch u.Kind {
+	case userChunk:
 		text := blockText(u.Content)
 		if last := len(r.prompts) - 1; r.open && r.message == u.MessageID {
 			r.prompts[last] = append(r.prompts[last], text)
@@ -81,9 +100,8 @@ func (r *replay) take(update json.RawMessage) bool {
 			r.prompts = append(r.prompts, []string{text})
 		}
 		r.open, r.message = true, u.MessageID
-		r.chunks++
-		return true
-	case "tool_call", "tool_call_update":
+		return
+	case toolCall, toolCallUpdate:
 		if !r.seen[u.ToolCallID] {
 			if r.seen == nil {
 				r.seen = map[string]bool{}
@@ -91,13 +109,15 @@ func (r *replay) take(update json.RawMessage) bool {
 			r.seen[u.ToolCallID] = true
 			r.tools = append(r.tools, u.ToolCallID)
 		}
-	case "agent_message_chunk", "agent_thought_chunk", "plan":
-	default:
-		return false
 	}
 	r.open = false
-	r.chunks++
-	return true
+}
+
+func isText(content json.RawMessage) bool {
+	var block struct {
+		Text *string `json:"text"`
+	}
+	return json.Unmarshal(content, &block) == nil && block.Text != nil
 }
 
 func blockText(content json.RawMessage) string {
@@ -110,25 +130,12 @@ func blockText(content json.RawMessage) string {
 
 // begins reports whether an update before the first prompt is history although its
 // session has begun: a prompt, which only a person sends, or anything behind one.
-func (r *replay) begins(update json.RawMessage) bool {
-	var u struct {
-		Kind string `json:"sessionUpdate"`
-	}
-	return json.Unmarshal(update, &u) == nil && (u.Kind == "user_message_chunk" || r.chunks > 0)
-}
+func (r *replay) begins(u historyUpdate) bool { return u.Kind == userChunk || r.chunks > 0 }
 
-// echoes reports whether an update repeats a part of the prompt of the open turn, which is spaced.
-func echoes(update json.RawMessage, prompt string) bool {
-	var u struct {
-		Kind    string `json:"sessionUpdate"`
-		Content struct {
-			Text *string `json:"text"`
-		} `json:"content"`
-	}
-	if json.Unmarshal(update, &u) != nil || u.Kind != "user_message_chunk" || u.Content.Text == nil {
-		return false
-	}
-	text, _, _ := strings.Cut(*u.Content.Text, reminder)
+// echoes reports whether a text repeats a part of the prompt of the open turn, which is
+// spaced.
+func echoes(text, prompt string) bool {
+	text, _, _ = strings.Cut(text, reminder)
 	return strings.Contains(prompt, spaced(text))
 }
 
@@ -155,13 +162,13 @@ func (r *replay) verdict(known *Known) []event.Payload {
 	if len(missing) > 0 {
 		said = append(said, fmt.Sprintf("It does not remember %d of this session's prompts.", len(missing)))
 	}
-	return one(event.Note{
+	return []event.Payload{event.Note{
 		Method: "abide/replay",
 		Text:   event.Text(strings.Join(said, " ")),
 		Raw: mustJSON(map[string]any{
 			"extra_prompts": extraPrompts, "extra_tool_calls": extraTools, "missing_prompts": missing, "updates": r.chunks,
 		}),
-	})
+	}}
 }
 
 // compare returns the prompts that only the agent has, and those that only the log
@@ -220,6 +227,8 @@ func (k *Known) divide(chunks []string) []string {
 	}
 	return prompts
 }
+
+func (k *Known) hasTool(id string) bool { return slices.Contains(k.ToolCalls, id) }
 
 func (k *Known) has(text string) bool {
 	return slices.ContainsFunc(k.Prompts, func(p KnownPrompt) bool { return p.is(text) })

@@ -53,6 +53,7 @@ func roles() map[string]func(*fake) int {
 		"hub":        playHub,
 		"fails":      playFails,
 		"comes_back": playComesBack,
+		"tells_late": playTellsLate,
 		"tty":        playTTY,
 		"dos":        playDOS,
 		"refuses":    playRefuses,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -117,7 +118,7 @@ func notFound(format string, args ...any) error {
 
 // newTap connects the tap to the rest of the agent.
 func newTap(a *Agent, toSDK io.WriteCloser, messagePrefix string) *tap {
-	return &tap{
+	t := &tap{
 		lines: newLineReader(a.out, a.cfg.Limits.LineBytes), sdk: toSDK, calls: a.calls, inbound: a.inbound,
 		secrets: a.stderr.secrets,
 		noise:   &noise{clock: a.cfg.Clock, secrets: a.stderr.secrets},
@@ -127,4 +128,30 @@ func newTap(a *Agent, toSDK io.WriteCloser, messagePrefix string) *tap {
 		},
 		reply: func(line []byte) { _, _ = a.in.Write(line) },
 	}
+	t.stream.retold.limit = a.cfg.Limits.HeldBytes
+	t.stream.retold.known = func() *Known {
+		if s := t.stream; s.session != "" && s.session != a.cfg.Resume {
+			return nil // it is a new session
+		}
+		return a.history(&t.stream.known)
+	}
+	return t
+}
+
+// history reads the session's history once: most agents that resume do not tell it.
+func (a *Agent) history(read *atomic.Pointer[Known]) *Known {
+	if known := read.Load(); known != nil {
+		return known
+	}
+	known := &Known{}
+	if a.cfg.Known != nil {
+		switch found, err := a.cfg.Known(a.ctx); {
+		case err != nil:
+			a.cfg.Logger.Warn("history cannot be compared", "err", err)
+		case found != nil:
+			known = found
+		}
+	}
+	read.Store(known)
+	return known
 }

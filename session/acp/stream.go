@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -26,6 +28,8 @@ type stream struct {
 
 	convert converter
 	replay  replay
+	retold  retold
+	loaded  time.Time       // when session/load was answered; zero once the replay was judged
 	hello   json.RawMessage // the response to initialize
 	session string          // the agent's own id, once known
 	started bool
@@ -73,18 +77,27 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 		s.say(e, event.Note{Method: m.Method, Raw: m.Params}.Heard(event.FromAgent))
 		return
 	}
-	var session string
-	var update json.RawMessage
-	f.name("sessionId", &session)
-	inner := f.inside("update")
-	f.raw("update", &update)
-	if (session == s.cfg.Resume || session == s.session) && s.again(update, replaying) {
+	session, inner, update := updateIn(f)
+	if (session == s.cfg.Resume || session == s.session) && s.again(m, update, replaying, e) {
 		return
 	}
 	if !s.started && !past {
 		s.waiting = append(s.waiting, held{update: m})
 		return
 	}
+	s.update(m, f, session, inner, update, e)
+}
+
+// updateIn takes the parts of a notification of an update.
+func updateIn(f *fields) (session string, inner *fields, update json.RawMessage) {
+	f.name("sessionId", &session)
+	inner = f.inside("update")
+	f.raw("update", &update)
+	return session, inner, update
+}
+
+// update records an update.
+func (s *stream) update(m message, f *fields, session string, inner *fields, update json.RawMessage, e *effect) {
 	if _, copied := s.copies.Load(session); copied || s.session != "" && session != s.session && s.forking.Load() > 0 {
 		return
 	}
@@ -106,20 +119,68 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 	s.convert.update(e, inner, whole, exact)
 }
 
-// again reports whether an update repeats what is in the log, and takes it. replaying
-// means that the agent is asked for its session just now. An agent that has begun to
-// repeat its history may go on until the first prompt. In a turn it may repeat the
-// prompt.
-func (s *stream) again(update json.RawMessage, replaying bool) bool {
-	prompt := s.prompted.Load()
-	switch {
-	case s.cfg.Adopt:
-	case prompt != nil:
-		return echoes(update, *prompt)
-	case replaying, s.cfg.Resume != "" && s.replay.begins(update):
-		return s.replay.take(update)
+// again reports whether an update repeats what is in the log, or may do so, and takes it.
+// replaying means that the agent is asked for its session just now. An agent that has
+// begun to repeat its history may go on until the first prompt. From then on, retold
+// decides.
+func (s *stream) again(m message, update json.RawMessage, replaying bool, e *effect) bool {
+	u := said{params: m.Params}
+	if s.cfg.Adopt || json.Unmarshal(update, &u.historyUpdate) != nil {
+		return false
 	}
-	return false
+	prompt := s.prompted.Load()
+	if prompt != nil {
+		taken, live := s.retold.take(u, prompt)
+		s.live(live, e)
+		return taken
+	}
+	if s.cfg.Resume == "" || !u.past() || !replaying && !s.replay.begins(u.historyUpdate) {
+		return false
+	}
+	s.replay.take(u.historyUpdate)
+	if s.session == s.cfg.Resume || s.known.Load() != nil { // else it would read the log
+		s.retold.take(u, nil)
+		s.retold.held = nil // before a prompt, nothing is live behind one
+	}
+	return true
+}
+
+// live records updates that were held.
+func (s *stream) live(updates []json.RawMessage, e *effect) {
+	for _, params := range updates {
+		f, _ := objectFields(params) // they were objects
+		session, inner, update := updateIn(f)
+		s.update(message{Method: methodUpdate, Params: params}, f, session, inner, update, e)
+	}
+}
+
+// paused records what is undecided when the agent's output comes to a stop.
+func (s *stream) paused(e *effect) {
+	if prompt := s.prompted.Load(); prompt != nil {
+		s.live(s.retold.pause(prompt), e)
+	}
+}
+
+// lateReplay is how long after its answer to session/load an agent that has told nothing
+// of its history may still do so.
+const lateReplay = 10 * time.Second
+
+// judge records the verdict on the replay once it is all told: at the end of a turn, or
+// when no prompt is missing.
+func (s *stream) judge(turnEnded bool, e *effect) {
+	known := s.known.Load()
+	if known == nil || s.loaded.IsZero() || s.retold.telling {
+		return
+	}
+	told := s.replay
+	told.prompts = append(slices.Clone(told.prompts), s.retold.told...)
+	told.chunks += len(s.retold.told)
+	_, missing := known.compare(told.prompts)
+	if len(missing) > 0 && (!turnEnded || told.chunks == 0 && s.cfg.Clock.Now().Sub(s.loaded) < lateReplay) {
+		return
+	}
+	s.loaded = time.Time{}
+	s.say(e, told.verdict(known)...)
 }
 
 // overflow reports whether too much is held.
@@ -133,6 +194,7 @@ func (s *stream) overflow() error {
 // request records an agent's request. Requests that the hub serves itself are
 // recorded by the code that serves them.
 func (s *stream) request(r *request, e *effect) {
+	s.paused(e)
 	switch {
 	case r.question != nil && r.question.form:
 		s.convert.messages.interrupt()
@@ -151,6 +213,8 @@ func (s *stream) response(c *call, got answer, m message, e *effect) {
 	case c.method == methodInitialize && got.err == nil:
 		s.hello = got.result
 	case c.method == methodPrompt:
+		s.paused(e)
+		s.judge(true, e)
 		s.convert.settled()
 		s.settled(c.about)
 		end := turnEnd(c.about, got, m.Error)
@@ -273,9 +337,12 @@ func (s *stream) begin(method string, result json.RawMessage, e *effect) {
 		then = append(then, event.Config{Options: offers})
 	}
 	e.record(append([]event.Payload{p}, then...)...)
-	if method == methodLoad && !s.cfg.Adopt {
-		e.record(s.replay.verdict(s.known.Load())...)
+	if method == methodLoad && !s.cfg.Adopt && s.known.Load() != nil {
+		s.loaded = s.cfg.Clock.Now()
+		s.judge(false, e)
 	}
+	s.retold.settle(nil)
+	s.retold.end()
 	s.release(e)
 }
 
@@ -316,6 +383,7 @@ func optionValues(raw json.RawMessage) (model string, values map[string]json.Raw
 
 // release records the held events, when the session has begun or has failed to.
 func (s *stream) release(e *effect) {
+	s.paused(e)
 	waiting := s.waiting
 	s.waiting, s.started = nil, true
 	for _, h := range waiting {

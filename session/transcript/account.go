@@ -12,6 +12,8 @@ const (
 	accountPrompts = 20
 	accountLine    = 200 // runes of a prompt
 	accountBytes   = 4 << 10
+	// accountAnswer bounds AccountPrompt.Answer.
+	accountAnswer = 64 << 10
 )
 
 // NoteForked is the method of the note that a fork begins with: the account of the
@@ -20,10 +22,12 @@ const NoteForked = "abide/forked"
 
 // Account is the part of a session that matters to an agent process that comes
 // back to it: the prompts and tool calls that its agent session was given, and
-// a short text for an agent that does not remember them. It holds no message
-// text, so a long log costs little memory. The zero value is a session before
+// a short text for an agent that does not remember them. Without Answers it holds no
+// message text, so a long log costs little memory. The zero value is a session before
 // its first event. One goroutine uses it.
 type Account struct {
+	// Answers says that Prompts get their answers. It is set before the first event.
+	Answers bool
 	// Prompts are the prompts that the current agent session was given, in order.
 	Prompts []AccountPrompt
 	// ToolCalls are the ids of its tool calls, each once.
@@ -53,6 +57,8 @@ type AccountPrompt struct {
 	Wrapped bool
 	// Cut says that the turn was cancelled or interrupted.
 	Cut bool
+	// Answer is the agent's text in its turn, at most 64 KiB of it.
+	Answer []byte
 }
 
 // waiting is a prompt that no agent was given yet, and the seq of its event.
@@ -65,6 +71,10 @@ type waiting struct {
 func (a *Account) Apply(e event.Event) {
 	switch e.Type {
 	case event.TypeUserPrompt, event.TypeAgentStarted, event.TypeTurnStart, event.TypeTurnEnd, event.TypeToolCall, event.TypeToolCallUpdate, event.TypeNote:
+	case event.TypeAgentMessage:
+		if !a.Answers {
+			return
+		}
 	default:
 		return // the bulk of a log need not be decoded
 	}
@@ -96,6 +106,11 @@ func (a *Account) Apply(e event.Event) {
 			if u := UndoOf(p); u != nil {
 				a.asked = a.unsaid.apply(*u, a.asked, func(q asked) event.Seq { return q.seq })
 			}
+		}
+	case event.AgentMessage:
+		if last := len(a.Prompts) - 1; last >= 0 {
+			answer := append(a.Prompts[last].Answer, p.Text...)
+			a.Prompts[last].Answer = answer[:min(len(answer), accountAnswer)]
 		}
 	case event.ToolCall:
 		a.tool(p.ToolCallID)

@@ -51,7 +51,7 @@ func TestTheCirclesOfFilesOnlyShrink(t *testing.T) {
 		"internal/notify":    9,
 		"server":             12,
 		"session":            19,
-		"session/acp":        29,
+		"session/acp":        16,
 		"session/resume":     0,
 		"session/rule":       0,
 		"session/state":      0,
