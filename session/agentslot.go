@@ -362,6 +362,9 @@ func (a *agentSlot) recordExit(exit event.AgentExit, reason event.StopReason) er
 	if a.cause == stopDeaf {
 		failure = &event.Failure{Code: "cancel_unanswered", Message: "the agent did not answer the cancel and was stopped"}
 	}
+	if reason == event.StopAgentExit && a.turn.cancelled() {
+		reason = event.StopCancelled // a person ended it, and the agent did not survive that
+	}
 	return a.ends.end(a.entries(exit), reason, failure)
 }
 

@@ -43,6 +43,32 @@ func TestATurnThatAPersonStopsIsCancelledHoweverTheAgentTakesIt(t *testing.T) {
 	}
 }
 
+func TestATurnThatAPersonStopsIsCancelledThoughItsAgentDies(t *testing.T) {
+	for name, exit := range map[string]event.AgentExit{
+		"with an error": {Reason: "exited", Code: ptr(9)},
+		"by a signal":   {Reason: "killed", Signal: "SIGKILL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t)
+			b, a := h.busy()
+			require.NoError(t, a.say(event.ToolCall{ToolCallFields: event.ToolCallFields{ToolCallID: "c", Title: "make"}}))
+			require.NoError(t, b.Cancel(ctxOf(t), person("ann")))
+			a.die(exit)
+			s := await(t, b, "ended", func(s session.State) bool {
+				return s.Turn.State == session.TurnIdle && s.Agent.Status != session.AgentReady
+			})
+			require.Nil(t, s.Interruption)
+			got := payloads[event.TurnEnd](t, b)[0]
+			require.Equal(t, event.StopCancelled, got.StopReason)
+			require.Equal(t, "ann", got.By)
+			require.Equal(t, "agent_exit", got.Error.Code)
+			require.Empty(t, payloads[event.TurnInterrupted](t, b))
+			require.Equal(t, exit.Reason, payloads[event.AgentExit](t, b)[0].Reason)
+			require.Equal(t, event.ToolFailed, payloads[event.ToolCallUpdate](t, b)[0].Status)
+		})
+	}
+}
+
 func TestACancelThatNoOneAskedForIsAnInterruption(t *testing.T) {
 	h := newHub(t)
 	b, a := h.busy()
