@@ -54,7 +54,7 @@ func (r *retold) take(u said, prompt *string) (taken bool, live []json.RawMessag
 		}
 		return true, live
 	case !u.past():
-		return false, nil
+		return false, r.settle(prompt)
 	}
 	if r.turn != prompt {
 		r.turn, r.spoke = prompt, false

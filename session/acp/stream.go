@@ -74,6 +74,9 @@ func (s *stream) notification(m message, f *fields, replaying bool, e *effect) {
 		s.bytes += len(m.Params)
 	}
 	if m.Method != methodUpdate || f == nil {
+		if prompt := s.prompted.Load(); prompt != nil {
+			s.live(s.retold.settle(prompt), e)
+		}
 		s.say(e, event.Note{Method: m.Method, Raw: m.Params}.Heard(event.FromAgent))
 		return
 	}
