@@ -99,9 +99,9 @@ describe('the feed', () => {
       return toolView(find(fold(script.events), 'tool', 'tool:0:t')!).output
     }
     const both = { stdout: 'built a\n', stderr: 'no b\n', exit_code: 2 }
-    expect(call('failed', both)).toBe('built a\n\nno b')
-    expect(call('completed', both)).toBe('built a\n\nno b')
-    expect(call('completed', { ...both, exit_code: 0 })).toBe('built a\n')
+    expect(call('failed', both)).toBe('built a\nno b')
+    expect(call('completed', both)).toBe('built a\nno b')
+    expect(call('completed', { ...both, exit_code: 0 })).toBe('built a')
     expect(call('failed', both, 'Exit code 2')).toBe('Exit code 2\nbuilt a\nno b')
     expect(call('failed', both, 'Exit code 2\nno b')).toBe('Exit code 2\nno b\nbuilt a')
     expect(call('failed', 'only words')).toBe('only words')

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 )
 
 // Upsert updates the fields with those of a later event of the same call. It does not
@@ -53,50 +52,6 @@ func withChanges(before json.RawMessage, later ToolCallFields) json.RawMessage {
 		return json.Unmarshal(entry, &e) != nil || e.Type != "diff"
 	})
 	return unescaped(append(all, now...))
-}
-
-// Output is what a command told by raw_output and shown, its content, does not have:
-// all of it where nothing is shown, and stdout and stderr of a command that failed.
-func (f *ToolCallFields) Output(shown string) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(f.RawOutput, &members) != nil || members["blob"] != nil {
-		var text Text
-		if shown != "" || json.Unmarshal(f.RawOutput, &text) != nil {
-			return ""
-		}
-		return string(text)
-	}
-	failed := f.Status == ToolFailed || exitCode(members) != 0
-	var parts []string
-	add := func(name string) bool {
-		var text Text
-		if json.Unmarshal(members[name], &text) != nil {
-			return false
-		}
-		said := strings.TrimSpace(string(text))
-		if said != "" && !strings.Contains(shown, said) && !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, said) }) {
-			parts = append(parts, strings.TrimRight(string(text), "\n"))
-		}
-		return true
-	}
-	if shown == "" || failed {
-		_ = add("output") || add("formatted_output") || add("stdout")
-	}
-	if failed {
-		add("stdout")
-		add("stderr")
-	}
-	return strings.Join(parts, "\n")
-}
-
-// exitCode is the exit code in a raw_output; 0 if there is none.
-func exitCode(members map[string]json.RawMessage) (code int) {
-	for _, name := range []string{"exit", "exitCode", "exit_code", "code"} {
-		if json.Unmarshal(members[name], &code) == nil {
-			return code
-		}
-	}
-	return 0
 }
 
 // Whole returns Content with ContentAdded at the end of its last text. A text that is

@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,20 +39,19 @@ func TestTheWholeContentHasWhatWasAddedToIt(t *testing.T) {
 	}
 }
 
+// TestTheOutputOfACommandThatFailedIsShownOnce walks the examples that frontend/test/rawoutput.test.ts walks, too.
 func TestTheOutputOfACommandThatFailedIsShownOnce(t *testing.T) {
-	const both = `{"stdout":"built a\n","stderr":"no b\n","exit_code":2}`
-	for _, c := range []struct{ status, raw, shown, want string }{
-		{"failed", both, "", "built a\nno b"},
-		{"completed", both, "Exit code 2", "built a\nno b"},
-		{"failed", both, "no b\nbuilt a", ""},
-		{"completed", `{"stdout":"built a\n","stderr":"a warning"}`, "", "built a"},
-		{"completed", `{"stdout":"built a\n","stderr":"a warning"}`, "done", ""},
-		{"completed", `"words"`, "", "words"},
-		{"completed", `"words"`, "more", ""},
-		{"failed", `[1]`, "", ""},
-		{"failed", ``, "", ""},
-	} {
-		call := event.ToolCallFields{Status: event.ToolStatus(c.status), RawOutput: json.RawMessage(c.raw)}
-		require.Equal(t, c.want, call.Output(c.shown), c)
+	data, err := os.ReadFile("testdata/raw_output.json")
+	require.NoError(t, err)
+	var examples []struct {
+		About, Shown, Want string
+		Status             event.ToolStatus
+		Raw                json.RawMessage
 	}
+	require.NoError(t, json.Unmarshal(data, &examples))
+	for _, c := range examples {
+		call := event.ToolCallFields{Status: c.Status, RawOutput: c.Raw}
+		require.Equal(t, c.Want, call.Output(c.Shown), c.About)
+	}
+	require.Empty(t, (&event.ToolCallFields{Status: event.ToolFailed}).Output(""))
 }

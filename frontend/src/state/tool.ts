@@ -2,6 +2,7 @@ import type { ToolKind, ToolStatus } from '../wire/gen'
 import type { ToolItem } from './items'
 import { record } from './json'
 import { largeIn, largeOf, textOrHead, type Large, type LargePart } from './large'
+import { exitIn, rawOutput, sayings } from './rawoutput'
 
 /** A change to one file, as the agent proposes or made it. */
 export interface FileChange {
@@ -38,9 +39,6 @@ export interface ToolView {
   large: readonly LargePart[]
   rawOutput: unknown
 }
-
-/** The members where agents put a tool's output; the first present one counts. */
-const sayings = ['output', 'formatted_output', 'stdout']
 
 const views = new WeakMap<object, ToolView>()
 
@@ -99,6 +97,7 @@ export function readTool(item: Fields): ToolView {
   if (command !== null) for (const part of [asked, ...list(asked)]) shown.add(part)
   const large = [item.rawOutput, ...sayings.map((name) => result[name])].find((held) => largeOf(held))
   if (large !== undefined && outputs.length === 0) files.push(textFile(large))
+  const said = outputs.join('\n')
   return {
     title: item.title || command || t`Tool call`,
     kind: item.toolKind ?? 'other',
@@ -114,14 +113,13 @@ export function readTool(item: Fields): ToolView {
       ),
     ],
     changes,
-    output: [unfence(outputs.join('\n')) || saidIn(item.rawOutput, result)]
-      .concat(errorsIn(item, outputs.join('\n'), result))
+    output: [unfence(said), rawOutput(item.rawOutput, item.status === 'failed', said)]
       .filter(Boolean)
       .join('\n'),
     terminals: [...new Set(terminals)],
     images,
     files,
-    exitCode: exitOf(result),
+    exitCode: exitIn(item.rawOutput),
     input: item.rawInput,
     large: largeIn({ content: item.content, input: item.rawInput }, shown),
     rawOutput: item.rawOutput,
@@ -189,38 +187,9 @@ function placed(
 
 const rowsIn = (text: string) => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
 
-function saidIn(raw: unknown, result: Record<string, unknown>): string {
-  if (typeof raw === 'string') return raw
-  for (const name of sayings) {
-    const said = textOrHead(result[name])
-    if (said !== null) return said
-  }
-  return largeOf(raw)?.head ?? ''
-}
-
-/** What a command that failed wrote to stdout and stderr, as far as it is not shown yet. */
-function errorsIn(item: Fields, outputs: string, result: Record<string, unknown>): string[] {
-  if (item.status !== 'failed' && !exitOf(result)) return []
-  const parts = [outputs || saidIn(item.rawOutput, result)]
-  for (const name of ['stdout', 'stderr']) {
-    const said = textOrHead(result[name]) ?? ''
-    if (!parts.some((part) => part.includes(said.trim()))) parts.push(said.replace(/\n+$/, ''))
-  }
-  return parts.slice(1)
-}
-
 /** Such a text as the file it can be had as. */
 function textFile(held: unknown): unknown {
   return { type: 'resource', resource: { uri: 'output.txt', mimeType: 'text/plain', blob: held } }
-}
-
-function exitOf(result: Record<string, unknown>): number | null {
-  for (const from of [result, record(result['metadata'])]) {
-    for (const name of ['exit', 'exitCode', 'exit_code', 'code']) {
-      if (typeof from[name] === 'number') return from[name]
-    }
-  }
-  return null
 }
 
 /** Some agents wrap a command's output in a code fence; the output is shown as output. */
