@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -39,10 +38,8 @@ func allow(load func(config.Flags) (config.Loader, error), out io.Writer, folder
 	if err != nil {
 		return editFailed(out, err)
 	}
-	if _, err := os.Stat(c.Data); err == nil { // else no hub was ever here, nor its audit trail
-		if err := localhub.Record(c.Data, audit.Record{Verb: audit.FolderAllowed, Detail: real}); err != nil {
-			return err
-		}
+	if err := localhub.Record(c.Data, audit.Record{Verb: audit.FolderAllowed, Detail: real}); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(out, "sessions may run in %s and below (%s)\n", loader.Shown(real), loader.Shown(loader.Path))
 	return err

@@ -57,8 +57,12 @@ func command(args []string) string {
 
 var subcommand = regexp.MustCompile(`^[a-z][a-z-]{1,15}$`)
 
-// Record records an action of the command line in a data directory.
+// Record records an action of the command line in a data directory, which is made if no
+// hub ever ran there.
 func Record(dir string, r audit.Record) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the data directory for the audit trail: %w", err)
+	}
 	r.By, r.ByID, r.Peer = Holder, auth.LocalHolder(os.Getuid()), "local"
 	return audit.Open(dir).Append(r)
 }
