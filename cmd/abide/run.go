@@ -181,14 +181,18 @@ func (noData) Is(target error) bool { return target == localhub.ErrNoHub }
 
 // existing returns the data directory for commands that need one made by a hub.
 func (p *program) existing() (string, error) {
-	c, err := p.load()
+	l, err := p.loader(config.Flags{})
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(c.Data); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w at %s; run `abide serve` or pass --data", errNoData, c.Data)
+	data, err := l.DataDir()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(data); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w at %s; run `abide serve` or pass --data", errNoData, data)
 	} else if err != nil {
 		return "", fmt.Errorf("looking at the data directory: %w", err)
 	}
-	return c.Data, nil
+	return data, nil
 }

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml"
 )
 
 // Flags are the settings of the command line. Nil means it said nothing.
@@ -63,6 +66,44 @@ func (l Loader) Load() (Config, error) {
 	}
 	return l.parse(data)
 }
+
+// DataDir is the data directory, which clients of a running hub need: it is found in a
+// configuration that the hub would refuse, too.
+func (l Loader) DataDir() (string, error) {
+	c, err := l.Load()
+	if err == nil {
+		return c.Data, nil
+	}
+	named, _ := lookup(l.Env, "ABIDE_DATA")
+	if l.Flags.Data != nil && *l.Flags.Data != "" {
+		named = *l.Flags.Data
+	}
+	if named != "" {
+		return l.absolute(named, l.Dir)
+	}
+	data, unread := l.read()
+	if unread != nil {
+		return "", err
+	}
+	var f struct {
+		Data string `yaml:"data"`
+	}
+	wrong := yaml.Unmarshal(asHere(data), &f)
+	switch {
+	case strings.Contains(f.Data, "${"), wrong != nil && dataLine.Match(data):
+		return "", err
+	case f.Data != "":
+		return l.absolute(f.Data, filepath.Dir(l.Path))
+	}
+	base, noHome := l.userDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	if noHome != nil {
+		return "", noHome
+	}
+	return filepath.Join(base, "abide"), nil
+}
+
+// dataLine matches a data directory in a file that is no YAML.
+var dataLine = regexp.MustCompile(`(?m)^\s*["']?data["']?\s*:`)
 
 func (l Loader) read() ([]byte, error) {
 	data, err := os.ReadFile(l.Path)
