@@ -182,6 +182,9 @@ func wanted(s *agentsetup.Setup, list []known.Agent, name, command string) (conf
 		if err != nil {
 			return config.Agent{}, cli.Usagef("--command: %w", err)
 		}
+		if path := blankIn(words); path != "" {
+			return config.Agent{}, cli.Usagef("--command: %s has a blank: quote it within the command, as in --command \"'%s' --acp\"", path, path)
+		}
 		return config.Agent{Name: name, Command: words, Shown: command}, nil
 	}
 	agent, ok := known.Find(list, name)
@@ -189,6 +192,21 @@ func wanted(s *agentsetup.Setup, list []known.Agent, name, command string) (conf
 		return config.Agent{}, fmt.Errorf("%w: abide knows no agent %q (`abide agents add` lists them): give its command with --command", state.ErrNotFound, name)
 	}
 	return s.Of(agent)
+}
+
+// blankIn returns a program whose path the words were cut out of; empty if the first is a
+// program, or none is.
+func blankIn(words []string) string {
+	found := func(program string) bool {
+		_, err := acp.Find(acp.Config{Command: []string{program}})
+		return err == nil
+	}
+	for n := 2; n <= len(words) && !found(words[0]); n++ {
+		if path := strings.Join(words[:n], " "); found(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // splitCommand splits a command line into words: quotes and backslashes are as in a
@@ -255,14 +273,11 @@ func (p *agentShell) addAgent(ctx context.Context, s *agentsetup.Setup, agent co
 // detailOf is added lines as one line of the audit trail.
 func detailOf(lines string) string { return strings.Join(strings.Fields(lines), " ") }
 
-// recordHere records an action, if a hub ever ran here.
+// recordHere records an action.
 func (p *agentShell) recordHere(s *agentsetup.Setup, r audit.Record) error {
 	c, err := s.Loader.Load()
 	if err != nil {
 		return err
-	}
-	if _, err := os.Stat(c.Data); err != nil {
-		return nil
 	}
 	return localhub.Record(c.Data, r)
 }

@@ -166,8 +166,12 @@ func (s *Setup) Configured(name string) (config.Agent, error) {
 	return list[at], nil
 }
 
-// Vacant returns an error if the configuration has an agent of that name.
+// Vacant returns an error if the configuration has an agent of that name, or if none can
+// have it.
 func (s *Setup) Vacant(name string) error {
+	if err := config.CheckAgentName(name); err != nil {
+		return fmt.Errorf("%w: %w", state.ErrInvalid, err)
+	}
 	c, err := s.Loader.Load()
 	if err == nil && slices.ContainsFunc(c.Agents, func(a config.Agent) bool { return a.Name == name }) {
 		return fmt.Errorf("%w: an agent %q is configured already", state.ErrConflict, name)

@@ -100,8 +100,8 @@ func (l Loader) AddPublicName(name string) (Config, error) {
 // AddAgent writes an agent into agents and returns the configuration and the lines
 // added. An agent of that name must not exist. Of a, only Name, Command and Env count.
 func (l Loader) AddAgent(a Agent) (c Config, lines string, err error) {
-	if !agentName.MatchString(a.Name) {
-		return Config{}, "", fmt.Errorf("%q is not an agent's name: lower-case letters, digits, - and _", a.Name)
+	if err := CheckAgentName(a.Name); err != nil {
+		return Config{}, "", err
 	}
 	var words []string
 	for _, word := range a.Command {
@@ -120,6 +120,14 @@ func (l Loader) AddAgent(a Agent) (c Config, lines string, err error) {
 		return slices.ContainsFunc(c.Agents, func(b Agent) bool { return b.Name == a.Name && slices.Equal(b.Command, a.Command) })
 	})
 	return c, e.Lines(), err
+}
+
+// CheckAgentName returns an error if no agent can have that name.
+func CheckAgentName(name string) error {
+	if !agentName.MatchString(name) {
+		return fmt.Errorf("%q is not an agent's name: lower-case letters, digits, - and _", name)
+	}
+	return nil
 }
 
 // Shown is a path as a person writes it, with ~ for the home directory.
