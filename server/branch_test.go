@@ -46,3 +46,42 @@ func TestTheProjectSaysWhetherACollaboratorCommits(t *testing.T) {
 	require.Equal(t, 200, res.status, res.body)
 	require.Equal(t, 409, h.do("POST", path+"/commit", commit, collaborator).status, "nothing differs any more")
 }
+
+// Where the owner has not turned it on, an owner gets the command instead.
+func TestThePushIsTheOwnersAndOffUntilTheProjectAllowsIt(t *testing.T) {
+	h := startHub(t, hubOptions{git: newGit(t), files: withGit(t)})
+	s := h.session()
+	root, remote := s.Info().Workspace, t.TempDir()
+	git(t, remote, "init", "-q", "--bare")
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"config", "user.name", "a"}, {"config", "user.email", "a@b"},
+		{"commit", "-q", "--allow-empty", "-m", "m"}, {"remote", "add", "origin", remote},
+	} {
+		git(t, root, args...)
+	}
+	path := "/api/sessions/" + s.ID() + "/branch"
+	look := func() (found wire.Branch) {
+		t.Helper()
+		res := h.do("GET", path, nil, bearer(h.token))
+		require.Equal(t, 200, res.status, res.body)
+		require.NoError(t, json.Unmarshal([]byte(res.body), &found))
+		return found
+	}
+	found := look()
+	require.NotContains(t, found.Acts, "push")
+	require.Equal(t, wire.BranchPush{Remote: "origin", Command: "git -C " + root + " push -u origin main"}, *found.Push)
+	res := h.do("POST", path+"/push", map[string]any{}, bearer(h.token))
+	require.Equal(t, 409, res.status)
+	require.Contains(t, res.body, found.Push.Command)
+
+	now := *h.manager.Settings()
+	now.Git = map[string]settings.Git{root: {Push: true, Collaborators: true}}
+	require.NoError(t, h.manager.Configure(now))
+	collaborator := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()}))
+	require.Equal(t, 403, h.do("POST", path+"/push", map[string]any{}, collaborator).status)
+	require.Contains(t, look().Acts, "push")
+	res = h.do("POST", path+"/push", map[string]any{}, bearer(h.token))
+	require.Equal(t, 200, res.status, res.body)
+	require.Contains(t, res.body, `"remote":"origin"`)
+	require.True(t, look().Push.Pushed)
+}

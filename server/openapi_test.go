@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -135,6 +136,12 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	} {
 		git(t, s.Info().Workspace, args...)
 	}
+	remote := t.TempDir()
+	git(t, remote, "init", "-q", "--bare")
+	git(t, s.Info().Workspace, "remote", "add", "origin", remote)
+	now := *h.manager.Settings()
+	now.Git = map[string]settings.Git{s.Info().Workspace: {Push: true}}
+	require.NoError(t, h.manager.Configure(now))
 	h.prompt(s, "p0", "say 3")
 	phone := h.page("phone", nil)
 	blob, err := s.Log().PutBlobFrom(context.Background(), "text/plain", strings.NewReader("hello"))
@@ -265,6 +272,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/branch/commit", one + "/branch/commit", map[string]any{"message": "m", "confirm": []string{"turn"}}},
 		{"POST", "/api/sessions/{id}/branch/update", one + "/branch/update", map[string]any{"method": "merge", "confirm": []string{"turn"}}},
 		{"POST", "/api/sessions/{id}/branch/merge", one + "/branch/merge", map[string]any{"method": "squash", "confirm": []string{"turn"}}},
+		{"POST", "/api/sessions/{id}/branch/push", one + "/branch/push", map[string]any{"confirm": []string{"turn"}}},
 		{"GET", "/api/sessions/{id}/undo", one + "/undo?turn=1", nil},
 		{"GET", "/api/worktrees", "", nil},
 		{"POST", "/api/worktrees/prune", "", nil},

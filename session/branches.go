@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/session/branch"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -23,9 +24,9 @@ func hashOf(r branch.Request) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// ActOnBranch commits, updates or merges. It is *resume.NeedsConfirmation while something
+// ActOnBranch commits, updates, merges or pushes. It is *resume.NeedsConfirmation while something
 // was not confirmed. The same request with its key again gets the outcome of the first.
-// The act goes on if its caller goes away. In the log are a note before the branch moves
+// The act goes on if its caller goes away; a push ends with the hub. In the log are a note before the branch moves
 // and one with the outcome.
 func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) (state.BranchAct, error) {
 	b, err := m.Session(ctx, id)
@@ -44,7 +45,7 @@ func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) 
 	case <-ctx.Done():
 		return state.BranchAct{}, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), branch.Bound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Bound())
 	defer cancel()
 	if err := m.settleAct(ctx, b); err != nil {
 		return state.BranchAct{}, err
@@ -68,7 +69,19 @@ func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) 
 // act does it, and writes about it.
 func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Request) (state.BranchAct, error) {
 	hash, noted := hashOf(r), false
-	act, err := m.branches.Do(ctx, b.place(), r, func(act state.BranchAct) error {
+	doing := ctx
+	if r.Act == branch.Push {
+		leave, err := m.help()
+		if err != nil {
+			return state.BranchAct{}, err
+		}
+		defer leave()
+		var cancel context.CancelFunc
+		doing, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(m.ctx, cancel)()
+	}
+	act, err := m.branches.Do(doing, m.place(b), r, func(act state.BranchAct) error {
 		act.Hash = hash
 		if err := b.noteAct(ctx, act, "", r.Actor); err != nil {
 			return err
@@ -78,6 +91,13 @@ func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Reques
 	})
 	act.Hash = hash
 	if !noted {
+		return act, err
+	}
+	if err != nil && r.Act == branch.Push {
+		act.Stage = state.ActFailed
+		if failed := b.noteAct(ctx, act, "Push failed: "+branch.Why(err)+".", r.Actor); failed != nil {
+			m.logger.Warn("a session does not say that a push failed", "session", b.id, "err", failed)
+		}
 		return act, err
 	}
 	if err != nil {
@@ -154,6 +174,34 @@ func (b *BackgroundSession) noteAct(ctx context.Context, act state.BranchAct, te
 		_, err := e.write(e.entries(event.Note{Method: state.NoteBranch, Text: event.Text(text), Raw: raw, By: by.Name, ByID: by.ID})...)
 		return err
 	})
+}
+
+// help lets Close wait for what a caller does here, until leave.
+func (m *Manager) help() (leave func(), err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
+	}
+	m.helpers.Add(1)
+	return m.helpers.Done, nil
+}
+
+// place is where the session works, with what its project allows.
+func (m *Manager) place(b *BackgroundSession) branch.Place {
+	p := b.place()
+	p.Push = m.GitSettings(b).Push
+	return p
+}
+
+// GitSettings are those of the project that the session's workspace is in, or a copy of.
+func (m *Manager) GitSettings(b *BackgroundSession) settings.Git {
+	meta := b.log.Metadata()
+	folder := meta.Workspace
+	if w := worktreeOf(meta); w != nil {
+		folder = w.Of
+	}
+	return m.settings.Load().GitFor(folder)
 }
 
 // place is where the session works.

@@ -20,6 +20,7 @@ import (
 	"github.com/abidehub/abide/session/branch"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -281,4 +282,95 @@ func TestTheBaseHasEachChangeOfSeveralAgentsOnce(t *testing.T) {
 	}
 	require.Empty(t, runGit(t, c.project, "status", "--porcelain"))
 	runGit(t, c.project, "fsck")
+}
+
+// pushable gives the project a remote on this disk.
+func (c copied) pushable(t *testing.T, allowed bool) (bare string) {
+	t.Helper()
+	named(t, c.project)
+	bare = filepath.Join(t.TempDir(), "proj.git")
+	runGit(t, c.project, "init", "-q", "--bare", bare)
+	runGit(t, c.project, "remote", "add", "origin", bare)
+	c.allowPush(t, allowed)
+	return bare
+}
+
+func (c copied) allowPush(t *testing.T, allowed bool) {
+	t.Helper()
+	now := *c.manager.Settings()
+	now.Git = map[string]settings.Git{c.project: {Push: allowed}}
+	require.NoError(t, c.manager.Configure(now))
+}
+
+func TestAPushIsAnEventWithItsActorAndTheOwnersSettingAllowsIt(t *testing.T) {
+	c := newCopied(t)
+	bare := c.pushable(t, false)
+	folder := c.one.Info().Workspace
+	r := branch.Request{Act: branch.Push, Key: "k", Actor: person("bob")}
+	_, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.ErrorIs(t, err, state.ErrConflict)
+	require.ErrorContains(t, err, "by hand: git -C "+folder+" push -u origin abide/one")
+	c.allowPush(t, true)
+	put(t, folder, "left", "x")
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.Equal(t, []string{branch.NeedUncommitted}, needsOf(t, err))
+	require.ErrorContains(t, err, "left")
+	notes, _ := actNotes(t, c.one)
+	require.Empty(t, notes)
+
+	r.Confirm = []string{branch.NeedUncommitted}
+	made, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	head := runGit(t, folder, "rev-parse", "HEAD")
+	require.Equal(t, []string{head, "origin"}, []string{made.After, made.Remote})
+	require.Equal(t, head, runGit(t, bare, "rev-parse", "refs/heads/abide/one"))
+	notes, stages := actNotes(t, c.one)
+	require.Equal(t, []state.ActStage{state.ActBegun, state.ActDone}, stages)
+	require.Equal(t, "bob", notes[1].By)
+	require.Equal(t, event.Text("Pushed abide/one to origin, now at "+head[:9]+"."), notes[1].Text)
+
+	runGit(t, bare, "update-ref", "-d", "refs/heads/abide/one")
+	again, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	require.Equal(t, made, again)
+	require.Empty(t, runGit(t, bare, "for-each-ref", "refs/heads/abide/one"), "it is pushed once")
+
+	runGit(t, folder, "commit", "-q", "--allow-empty", "-m", "more")
+	put(t, bare, "hooks/pre-receive", "#!/bin/sh\necho not on Fridays >&2\nexit 1\n")
+	require.NoError(t, os.Chmod(filepath.Join(bare, "hooks/pre-receive"), 0o755))
+	r.Key = "k2"
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.ErrorContains(t, err, "not on Fridays")
+	notes, stages = actNotes(t, c.one)
+	require.Equal(t, state.ActFailed, stages[3])
+	require.Equal(t, "bob", notes[3].By)
+	require.Contains(t, notes[3].Text, "not on Fridays")
+	require.NoError(t, os.Remove(filepath.Join(bare, "hooks/pre-receive")))
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err, "the same request tries again")
+}
+
+// A hub that ends while it pushes ends the push, and says so when it starts again.
+func TestAPushEndsWithTheHub(t *testing.T) {
+	c := newCopied(t)
+	c.pushable(t, true)
+	reached := filepath.Join(t.TempDir(), "reached")
+	hook := filepath.Join(c.project, ".git", "hooks", "pre-push")
+	put(t, filepath.Dir(hook), "pre-push", "#!/bin/sh\ntouch "+reached+"\nsleep 1000\n")
+	require.NoError(t, os.Chmod(hook, 0o755))
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), branch.Request{Act: branch.Push, Key: "k", Actor: person("bob")})
+		done <- err
+	}()
+	require.Eventually(t, func() bool { _, err := os.Stat(reached); return err == nil }, patience, 10*time.Millisecond)
+	id := c.one.ID()
+	c.close()
+	require.ErrorIs(t, <-done, state.ErrUnavailable)
+	c.open()
+	b := c.session(id)
+	require.Eventually(t, func() bool { _, stages := actNotes(t, b); return len(stages) == 2 }, patience, 10*time.Millisecond)
+	notes, stages := actNotes(t, b)
+	require.Equal(t, state.ActFailed, stages[1])
+	require.Contains(t, notes[1].Text, "interrupted")
 }

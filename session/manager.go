@@ -69,8 +69,11 @@ type Options struct {
 	// UndoWait is how long a prompt waits at most until the files are kept; 0 is no undo.
 	UndoWait time.Duration
 	// Git creates worktrees for forks. Nil if git is not installed.
-	Git    *gitstate.Git
-	Logger *slog.Logger
+	Git *gitstate.Git
+	// OwnersEnv is added to the environment of programs that run as the owner would run
+	// them.
+	OwnersEnv []string
+	Logger    *slog.Logger
 	// Now is the clock for counting uploads; nil is time.Now.
 	Now func() time.Time
 	// SweepEvery is the interval of removing old uploads; 0 is 10 minutes.
@@ -142,7 +145,7 @@ func NewManager(o Options) (*Manager, error) {
 	m := &Manager{
 		journal: o.Store, spoolDir: o.SpoolDir,
 		worktrees: worktree.Maker{Git: o.Git, Logger: o.Logger},
-		branches:  branch.Maker{Git: o.Git, Logger: o.Logger},
+		branches:  branch.Maker{Git: o.Git, Logger: o.Logger, Env: o.OwnersEnv},
 		pool:      slots.NewPool(0),
 		changes:   list.NewChangeFeed(),
 		reads:     list.OpenReadMarks(o.Store.Files(), o.Logger),

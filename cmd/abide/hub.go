@@ -109,7 +109,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	h.manager, err = session.NewManager(session.Options{
 		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
-		InspectWorkspace: folders.inspect, Git: folders.git,
+		InspectWorkspace: folders.inspect, Git: folders.git, OwnersEnv: []string{acp.OwnersProgram(h.store.HubID(), h.store.RunID())},
 		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,34 +152,6 @@ func (p *Program) show() *cobra.Command {
 	return cmd
 }
 
-// standing is a line about a session's branch.
-func standing(b wire.Branch) string {
-	line := "branch " + b.Branch
-	if b.Branch == "" {
-		line = fmt.Sprintf("no branch, commit %.12s", b.Commit)
-	}
-	if b.Unknown != "" {
-		return line + "; changes are unknown: " + b.Unknown
-	}
-	base := b.Base
-	if base == "" {
-		base = fmt.Sprintf("%.12s", b.BaseCommit)
-	}
-	if b.Compared {
-		line += fmt.Sprintf(": %d ahead of %s, %d behind", b.Ahead, base, b.Behind)
-	}
-	line += fmt.Sprintf("; %d not committed", b.Uncommitted)
-	if len(b.Conflicts) > 0 {
-		line += "; conflicts with " + base + ": " + strings.Join(b.Conflicts, ", ")
-		if b.ConflictsLeftOut > 0 {
-			line += fmt.Sprintf(" and %d more", b.ConflictsLeftOut)
-		}
-	} else if b.ConflictsUnknown != "" {
-		line += "; conflicts are unknown: " + b.ConflictsUnknown
-	}
-	return line
-}
-
 // read hands the events from a seq to the present end to a sink, page by page.
 func (p *Program) read(ctx context.Context, hub *client.Hub, s wire.SessionInfo, from event.Seq, to sink) error {
 	epoch := s.Epoch
@@ -299,16 +272,17 @@ func (p *Program) notice(format string, args ...any) {
 func (p *Program) branch() *cobra.Command {
 	var to branchFlags
 	cmd := p.onSession(&cobra.Command{
-		Use: "branch ID [commit [FILE…] | update | merge]", Short: "Show where a session's branch stands, or act on it",
+		Use: "branch ID [commit [FILE…] | update | merge | push]", Short: "Show where a session's branch stands, or act on it",
 		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace; " +
 			"without --message it takes the session's latest prompt and the agent's last words, after asking. With update, bring the commits of the base to the branch; with merge, bring those of the branch to its base. " +
-			"No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused.",
-		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'\nabide branch 9f3a update --method rebase\nabide branch 9f3a merge --method squash -m 'Trim white space'",
+			"No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused. " +
+			"With push, push the branch as you would by hand, where projects.FOLDER.git.push is on; else it prints the command.",
+		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'\nabide branch 9f3a update --method rebase\nabide branch 9f3a merge --method squash -m 'Trim white space'\nabide branch 9f3a push",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 1 || len(args) > 1 && args[1] == "commit" || len(args) == 2 && (args[1] == "update" || args[1] == "merge") {
+			if len(args) == 1 || len(args) > 1 && args[1] == "commit" || len(args) == 2 && slices.Contains(branchActs(), args[1]) {
 				return nil
 			}
-			return fmt.Errorf("branch takes a session, and commit with files, update or merge")
+			return fmt.Errorf("branch takes a session, and commit with files, or %s", strings.Join(branchActs(), ", "))
 		},
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
 		if len(args) > 0 {
@@ -331,17 +305,16 @@ func (p *Program) branch() *cobra.Command {
 	return cmd
 }
 
-type branchFlags struct {
-	message, method string
-	yes             bool
-}
-
 func (p *Program) actOnBranch(ctx context.Context, hub *client.Hub, s wire.SessionInfo, act string, files []string, to branchFlags) error {
 	key := rand.Text()
 	switch act {
 	case "update":
 		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
 			return hub.UpdateBranch(ctx, s.SessionID, key, wire.UpdateBranch{Method: to.method, Confirm: confirm})
+		})
+	case "push":
+		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+			return hub.Push(ctx, s.SessionID, key, wire.PushBranch{Confirm: confirm})
 		})
 	case "merge":
 		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
@@ -396,7 +369,7 @@ func (p *Program) acted(ctx context.Context, yes bool, do func(confirm []string)
 			if err != nil || p.json {
 				return p.orJSON(done, err)
 			}
-			_, err = fmt.Fprintf(p.Stdout, "%.9s on %s\n", done.After, plain.Line(done.Branch))
+			_, err = fmt.Fprintln(p.Stdout, acted(done))
 			return err
 		}
 		if !yes {

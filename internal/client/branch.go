@@ -23,6 +23,11 @@ func (h *Hub) UpdateBranch(ctx context.Context, id, key string, u wire.UpdateBra
 	return h.actOnBranch(ctx, id, "update", key, u)
 }
 
+// Push pushes the session's branch.
+func (h *Hub) Push(ctx context.Context, id, key string, p wire.PushBranch) (wire.BranchAct, error) {
+	return h.actOnBranch(ctx, id, "push", key, p)
+}
+
 // MergeBranch brings the commits of the session's branch to its base.
 func (h *Hub) MergeBranch(ctx context.Context, id, key string, m wire.MergeBranch) (wire.BranchAct, error) {
 	return h.actOnBranch(ctx, id, "merge", key, m)

@@ -91,6 +91,9 @@ type Worktree struct {
 type Git struct {
 	// Collaborators lets collaborators commit and update.
 	Collaborators bool
+	// Push lets the hub push as the owner would by hand, with hooks, credential helpers,
+	// ssh and gpg.
+	Push bool
 }
 
 // Channel is a way beside push to be told of sessions.

@@ -89,6 +89,7 @@ type fileWorktree struct {
 
 type fileGit struct {
 	Collaborators bool `yaml:"collaborators"`
+	Push          bool `yaml:"push"`
 }
 
 type fileProjectQueue struct {

@@ -78,7 +78,7 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		p.Worktree = &Worktree{Copy: w.Copy, Setup: w.Setup}
 	}
 	if f.Git != nil {
-		p.Git = &Git{Collaborators: f.Git.Collaborators}
+		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push}
 	}
 	for _, name := range f.Directories {
 		at, err := r.loader.absolute(name, r.base)

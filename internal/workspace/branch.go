@@ -132,6 +132,9 @@ func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, nam
 	}
 	found.Base, found.BaseCommit = base.Branch, base.Commit
 	found.Remote = f.git.Remote(ctx, r)
+	if to, err := f.git.Upstream(ctx, r); err == nil && to.Branch != "" && to.Remote != "" {
+		found.Push = &wire.BranchPush{Remote: to.Remote, Pushed: to.Pushed == to.Commit, Command: to.Command(r.Worktree)}
+	}
 	found.Web, found.NewPullRequest = webOf(found.Remote), newPullRequest(found.Remote, head.Branch)
 	b.runs++
 	standing, err := f.git.Compare(ctx, r, base)

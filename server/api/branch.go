@@ -8,7 +8,6 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/branch"
-	"github.com/abidehub/abide/session/settings"
 )
 
 // branchRows are the routes of this file.
@@ -17,7 +16,7 @@ func branchRows() section {
 	return section{
 		title: "The session's branch",
 		about: []string{
-			"The hub does these by itself: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away.",
+			"The hub does these by itself, a push with the owner's git: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away; a push takes ten minutes at most, and ends with the hub.",
 			"A collaborator may commit and update where `projects.FOLDER.git.collaborators` is on; the rest takes access to manage the session.",
 		},
 		rows: []route{
@@ -49,6 +48,13 @@ func branchRows() section {
 					headers: key, in: wire.MergeBranch{}, out: wire.BranchAct{}, status: 200,
 				},
 			},
+			{
+				"POST", one + "/branch/push", auth.Credential, auth.Manage, false, with(pushBranchRoute),
+				doc{
+					summary: "Push the session's branch to the remote's branch of the same name, as the owner would by hand, where `projects.FOLDER.git.push` is on; else 409 with the command. Nothing is forced: 409 says what the remote says.",
+					headers: key, in: wire.PushBranch{}, out: wire.BranchAct{}, status: 200,
+				},
+			},
 		},
 	}
 }
@@ -74,6 +80,11 @@ func branchRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
+	if found.Push != nil {
+		to := *found.Push // what was found is kept for others
+		to.Allowed = s.manager.GitSettings(own).Push
+		found.Push = &to
+	}
 	found.Worktree, found.Acts = worktree, c.branchActs(own)
 	if found.Draft, err = own.Draft(ctx); err != nil {
 		return err
@@ -84,7 +95,7 @@ func branchRoute(s *API, c *call) error {
 // branchActs lists what the caller may do on the session's branch.
 func (c *call) branchActs(own *session.BackgroundSession) []string {
 	acts := []string{}
-	for _, act := range []string{branch.Commit, branch.Update, branch.Merge} {
+	for _, act := range []string{branch.Commit, branch.Update, branch.Merge, branch.Push} {
 		if c.mayAct(own, act) {
 			acts = append(acts, act)
 		}
@@ -94,18 +105,9 @@ func (c *call) branchActs(own *session.BackgroundSession) []string {
 
 func (c *call) mayAct(own *session.BackgroundSession, act string) bool {
 	if c.grant.May(auth.Manage, own.ID()) {
-		return true
+		return act != branch.Push || c.server.manager.GitSettings(own).Push
 	}
-	return (act == branch.Commit || act == branch.Update) && c.grant.May(auth.Act, own.ID()) && c.gitSettings(own).Collaborators
-}
-
-// gitSettings are those of the project that the session's workspace is in, or a copy of.
-func (c *call) gitSettings(own *session.BackgroundSession) settings.Git {
-	folder := own.Info().Workspace
-	if w := own.Info().Worktree; w != nil {
-		folder = w.Of
-	}
-	return c.server.manager.Settings().GitFor(folder)
+	return (act == branch.Commit || act == branch.Update) && c.grant.May(auth.Act, own.ID()) && c.server.manager.GitSettings(own).Collaborators
 }
 
 func commitRoute(_ *API, c *call, in wire.CommitBranch) error {
@@ -120,6 +122,10 @@ func mergeBranchRoute(_ *API, c *call, in wire.MergeBranch) error {
 	return c.actOnBranch(branch.Request{Act: branch.Merge, Method: in.Method, Message: in.Message, Confirm: in.Confirm})
 }
 
+func pushBranchRoute(_ *API, c *call, in wire.PushBranch) error {
+	return c.actOnBranch(branch.Request{Act: branch.Push, Confirm: in.Confirm})
+}
+
 // actOnBranch does one act for the caller.
 func (c *call) actOnBranch(r branch.Request) error {
 	if _, err := c.workspace(); err != nil {
@@ -129,7 +135,7 @@ func (c *call) actOnBranch(r branch.Request) error {
 	if err != nil {
 		return err
 	}
-	if !c.mayAct(own, r.Act) {
+	if r.Act != branch.Push && !c.mayAct(own, r.Act) { // the gate has looked at a push
 		return Forbidden()
 	}
 	r.Key, r.Actor = c.r.Header.Get("Idempotency-Key"), c.grant.By()
@@ -138,5 +144,5 @@ func (c *call) actOnBranch(r branch.Request) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.BranchAct{Act: act.Act, Branch: act.Branch, Before: act.Before, After: act.After, From: act.From, Files: act.Files})
+	return c.reply(http.StatusOK, wire.BranchAct{Act: act.Act, Branch: act.Branch, Before: act.Before, After: act.After, From: act.From, Remote: act.Remote, Files: act.Files})
 }

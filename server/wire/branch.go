@@ -31,9 +31,28 @@ type MergeBranch struct {
 	Confirm []string `json:"confirm,omitempty"`
 }
 
+// PushBranch pushes the session's branch to the remote's branch of the same name.
+type PushBranch struct {
+	// Confirm has what a 409 named in needs: turn, uncommitted (files that are not committed
+	// are not pushed).
+	Confirm []string `json:"confirm,omitempty"`
+}
+
+// BranchPush says how a branch is pushed.
+type BranchPush struct {
+	// Remote is the name of the remote.
+	Remote string `json:"remote"`
+	// Pushed means that the remote has the branch at its commit, as far as is known here.
+	Pushed bool `json:"pushed"`
+	// Allowed is the project's setting that lets the hub push.
+	Allowed bool `json:"allowed"`
+	// Command does it by hand, in a shell.
+	Command string `json:"command,omitempty"`
+}
+
 // BranchAct is what an act on a branch did.
 type BranchAct struct {
-	// Act is commit, update or merge.
+	// Act is commit, update, merge or push.
 	Act string `json:"act"`
 	// Branch is the one that moved, from Before to After. Before is absent for the first
 	// commit of a repository.
@@ -42,6 +61,9 @@ type BranchAct struct {
 	After  string `json:"after"`
 	// From is the branch that was merged.
 	From string `json:"from,omitempty"`
+	// Remote is the name of the one that it was pushed to: From Before to After there, as far
+	// as was known here.
+	Remote string `json:"remote,omitempty"`
 	// Files counts those that differ.
 	Files int `json:"files"`
 }

@@ -134,11 +134,13 @@ type Branch struct {
 	Web    string `json:"web,omitempty"`
 	// NewPullRequest is the page of a known host that opens one for the branch.
 	NewPullRequest string `json:"new_pull_request,omitempty"`
+	// Push says how it is pushed; absent without a branch or a remote.
+	Push *BranchPush `json:"push,omitempty"`
 	// Worktree is the session's own copy; absent if it has none.
 	Worktree *event.Worktree `json:"worktree,omitempty"`
 	// Unknown is the reason if the counts are not known.
 	Unknown string `json:"unknown,omitempty"`
-	// Acts are those that this client may do: commit, update, merge.
+	// Acts are those that this client may do: commit, update, merge, push.
 	Acts []string `json:"acts"`
 	// Draft is a message for a commit, from the session's latest prompt and the agent's
 	// last words.

@@ -12,6 +12,12 @@ const markerName = "ABIDE_AGENT"
 // their leftovers do not count as an agent's.
 func NotAnAgents() string { return markerName + "=" }
 
+// OwnersProgram is the environment entry for programs that a run of the hub runs as the
+// owner would. A Sweep of a later run ends what a kill left of them.
+func OwnersProgram(hubID, runID string) string {
+	return markerName + "=" + Config{HubID: hubID, RunID: runID, SessionID: "owner"}.marker()
+}
+
 // inherited are the variables that an agent gets from the hub's environment,
 // besides those with LC_: the ones with which programs find their files, choose the
 // language and reach the network. None is a credential. A person can name more in

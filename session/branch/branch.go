@@ -1,5 +1,6 @@
-// Package branch acts on the branch that a session works on: it commits, updates and
-// merges. No program of the repository runs; internal/gitstate has the steps.
+// Package branch acts on the branch that a session works on: it commits, updates, merges
+// and pushes. No program of the repository runs but in a push, which a setting allows;
+// internal/gitstate has the steps.
 package branch
 
 import (
@@ -22,6 +23,7 @@ const (
 	Commit = "commit"
 	Update = "update"
 	Merge  = "merge"
+	Push   = "push"
 )
 
 const (
@@ -33,8 +35,11 @@ const (
 	NeedUncommitted = "uncommitted"
 )
 
-// Bound limits the time of an act.
-const Bound = 3 * time.Minute
+const (
+	// Bound limits the time of an act, and PushBound that of a push.
+	Bound     = 3 * time.Minute
+	PushBound = 10 * time.Minute
+)
 
 const (
 	// MostMessage bounds a message, in bytes, MostFiles the files that a request names.
@@ -58,6 +63,14 @@ type Request struct {
 	// Key is the client's id of the request. The same again changes nothing.
 	Key   string
 	Actor event.Actor
+}
+
+// Bound limits the time of the act.
+func (r Request) Bound() time.Duration {
+	if r.Act == Push {
+		return PushBound
+	}
+	return Bound
 }
 
 // Check refuses what cannot be done at all.
@@ -100,12 +113,16 @@ type Place struct {
 	Workspace string
 	// Base is the branch that its own comes from; empty if it is not known.
 	Base string
+	// Push is the project's setting that allows to push.
+	Push bool
 }
 
 // Maker does the acts. Git is nil if it is not installed.
 type Maker struct {
 	Git    *gitstate.Git
 	Logger *slog.Logger
+	// Env is added to the environment of programs that run as the owner would run them.
+	Env []string
 }
 
 // Do does what a request asks for. begun is called before anything that a person sees
@@ -122,14 +139,18 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 		failed = begun(act)
 		return failed
 	}
-	if err := m.unsigned(ctx, repository, r); err != nil {
-		return act, err
+	if r.Act != Push { // it makes no commit
+		if err := m.unsigned(ctx, repository, r); err != nil {
+			return act, err
+		}
 	}
 	switch r.Act {
 	case Commit:
 		_, err = m.Git.CommitFiles(ctx, repository, gitstate.NewCommit{Folder: p.Workspace, Paths: r.Files, Message: r.Message, Begun: move})
 	case Update, Merge:
 		err = m.join(ctx, repository, p, r, &act, move)
+	case Push:
+		err = m.push(ctx, repository, p, r, &act, move)
 	default:
 		return act, fmt.Errorf("%w: no act is called %q", state.ErrInvalid, r.Act)
 	}
@@ -223,12 +244,19 @@ func (m Maker) Happened(ctx context.Context, workspace string, act state.BranchA
 	if err != nil {
 		return false, false
 	}
-	at, err := repository.Branch(act.Branch)
+	at, err := "", error(nil)
+	if act.Act == Push {
+		at, err = repository.RemoteBranch(act.Remote, act.Branch)
+	} else {
+		at, err = repository.Branch(act.Branch)
+	}
 	switch {
 	case err != nil:
 		return false, false
 	case at == act.After:
 		return true, true
+	case act.Act == Push && (at == act.Before || at == ""):
+		return false, false // the remote may have it all the same
 	case at == act.Before:
 		return false, true
 	case at == "" || m.Git == nil:
@@ -250,7 +278,7 @@ func (m Maker) sentence(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &unconfirmed):
+	case errors.As(err, &unconfirmed), errors.Is(err, state.ErrConflict), errors.Is(err, state.ErrUnavailable):
 		return err
 	case errors.As(err, &conflict):
 		return fmt.Errorf("%w: these files conflict: %s", state.ErrConflict, names(conflict.Files))
@@ -303,6 +331,8 @@ func Words(act state.BranchAct, subject string) string {
 		return fmt.Sprintf("Updated %s from %s: %s changed, now at %.9s.", act.Branch, act.From, files, act.After)
 	case Merge:
 		return fmt.Sprintf("Merged %s into %s: %s changed, now at %.9s.", act.From, act.Branch, files, act.After)
+	case Push:
+		return fmt.Sprintf("Pushed %s to %s, now at %.9s.", act.Branch, act.Remote, act.After)
 	}
 	return fmt.Sprintf("Committed %s on %s as %.9s: %s", files, act.Branch, act.After, subject)
 }

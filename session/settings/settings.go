@@ -227,6 +227,9 @@ type Worktrees struct {
 type Git struct {
 	// Collaborators lets collaborators commit and update.
 	Collaborators bool
+	// Push lets the hub push as the owner would by hand: git runs what the configuration of
+	// the repository and of the owner names.
+	Push bool
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links

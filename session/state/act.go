@@ -28,7 +28,7 @@ func (ActStage) Values() []string { return []string{"begun", "done", "failed"} }
 // mostActs bounds the acts that a fold keeps.
 const mostActs = 20
 
-// BranchAct is an act on a branch: commit, update or merge.
+// BranchAct is an act on a branch: commit, update, merge or push.
 type BranchAct struct {
 	Act   string   `json:"act"`
 	Stage ActStage `json:"stage"`
@@ -39,6 +39,8 @@ type BranchAct struct {
 	After  string `json:"after"`
 	// From is the branch that was merged into it.
 	From string `json:"from,omitempty"`
+	// Remote is the name of the one that it was pushed to.
+	Remote string `json:"remote,omitempty"`
 	// Files counts those that differ.
 	Files int `json:"files"`
 	// Key is the client's id of the request, and Hash identifies its content.

@@ -1532,6 +1532,13 @@ export interface Changes {
   new_pull_request?: string
 }
 
+export interface BranchPush {
+  remote: string
+  pushed: boolean
+  allowed: boolean
+  command?: string
+}
+
 export interface Branch {
   repository: boolean
   branch?: string
@@ -1548,6 +1555,7 @@ export interface Branch {
   remote?: string
   web?: string
   new_pull_request?: string
+  push?: BranchPush
   worktree?: Worktree
   unknown?: string
   acts: string[]
@@ -1572,12 +1580,17 @@ export interface MergeBranch {
   confirm?: string[]
 }
 
+export interface PushBranch {
+  confirm?: string[]
+}
+
 export interface BranchAct {
   act: string
   branch: string
   before?: string
   after: string
   from?: string
+  remote?: string
   files: number
 }
 
