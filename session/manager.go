@@ -50,6 +50,9 @@ type Options struct {
 	// WorkspaceQueues replaces Queue for sessions in or below these directories.
 	// The nearest one applies.
 	WorkspaceQueues map[string]settings.Queue
+	// Directories and Branches are those of settings.Hub.
+	Directories map[string][]string
+	Branches    map[string]settings.Git
 	// Worktrees say how a session's own copy of a repository is made.
 	Worktrees   settings.Worktrees
 	Permissions settings.Permissions
@@ -168,7 +171,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Worktrees: o.Worktrees, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait,
 	})
 	if err != nil {
 		cancel()

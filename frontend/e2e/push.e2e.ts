@@ -1,0 +1,80 @@
+// A session's branch is pushed from the app where the project allows it, and shown as a command elsewhere.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { barriers, ofColours } from './rig/axe.ts'
+import { phone, type Size } from './rig/browser.ts'
+import { Device } from './rig/device.ts'
+import { repository } from './rig/git.ts'
+import { Hub } from './rig/hub.ts'
+import { shot } from './rig/shot.ts'
+
+const wide: Size = { width: 1440, height: 900 }
+/** A hub with a session in a repository that has a remote. */
+async function prepare(config: string) {
+  const hub = await Hub.start({ config })
+  const git = repository(hub.workspace)
+  const remote = mkdtempSync(join(tmpdir(), 'abide-remote-'))
+  git('init', '-q', '--bare', remote)
+  git('remote', 'add', 'origin', remote)
+  git('config', 'user.name', 'Ada')
+  git('config', 'user.email', 'ada@example.org')
+  writeFileSync(join(hub.workspace, 'beds.txt'), 'tulips\n')
+  git('add', '.')
+  git('commit', '-q', '-m', 'first')
+  git('checkout', '-q', '-b', 'beds')
+  return { hub, git, remote, device: await Device.pair(hub) }
+}
+let allowed: Awaited<ReturnType<typeof prepare>>
+let off: Awaited<ReturnType<typeof prepare>>
+beforeAll(async () => {
+  allowed = await prepare('projects: {"/": {git: {push: true}}}\n')
+  off = await prepare('')
+})
+afterAll(async () => {
+  for (const one of [allowed, off]) {
+    await one.device.stop()
+    expect(await one.hub.stop()).toBe(0)
+    rmSync(one.remote, { recursive: true })
+  }
+})
+
+async function opened(at: typeof off, size: Size) {
+  const session = await at.hub.newSession('The garden')
+  await at.hub.turn(session, '/plan')
+  const screen = await at.device.watch(session, size)
+  await screen.page.goto(`${at.hub.origin}/s/${session}/files`)
+  await screen.page.getByRole('button', { name: 'Branch…' }).click()
+  return { screen, session, dialog: screen.page.getByRole('dialog', { name: 'Branch' }) }
+}
+
+for (const [name, size] of [
+  ['on a phone', phone],
+  ['at a desk', wide],
+] as const) {
+  test(`where a push is off, ${name}, the command is there to copy`, async () => {
+    const { screen, dialog } = await opened(off, size)
+    await dialog.getByText('push -u origin beds').waitFor()
+    await dialog.getByRole('button', { name: 'Copy the command' }).waitFor()
+    expect(await dialog.getByRole('radio', { name: /^Push/ }).count()).toBe(0)
+    await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
+    await shot(screen, `push-by-hand-${size.width}`)
+    await screen.page.close()
+  })
+
+  test(`where it is on, ${name}, the branch is at the remote after it, and the session says so`, async () => {
+    allowed.git('commit', '-q', '--allow-empty', '-m', `for ${name}`)
+    const { screen, dialog, session } = await opened(allowed, size)
+    await dialog.getByRole('radio', { name: 'Push to origin' }).check()
+    await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
+    await shot(screen, `push-${size.width}`)
+    await dialog.getByRole('button', { name: 'Push', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const head = allowed.git('rev-parse', 'HEAD').trim()
+    expect(allowed.git('ls-remote', 'origin', 'beds')).toContain(head)
+    await screen.page.goto(`${allowed.hub.origin}/s/${session}`)
+    await screen.page.getByText(`Pushed beds to origin, now at ${head.slice(0, 9)}.`).waitFor()
+    await screen.page.close()
+  })
+}
