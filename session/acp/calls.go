@@ -18,8 +18,6 @@ type RequestError struct {
 	Code   int
 	// Message is the agent's message with the reason in its data, for a person.
 	Message string
-	// Data is the error's data, or nil.
-	Data json.RawMessage
 }
 
 // Error implements error.

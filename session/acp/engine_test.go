@@ -329,8 +329,8 @@ func TestPicturesAreToldByTheirBytes(t *testing.T) {
 	for name, c := range map[string]struct{ claimed, kind, mime string }{
 		"png": {"image/jpeg", "image", "image/png"}, "jpeg": {"image/png", "image", "image/jpeg"},
 		"gif": {"application/octet-stream", "image", "image/gif"}, "webp": {"image/webp", "image", "image/webp"},
-		"heic": {"image/heic", "resource_link", "image/heic"}, "svg": {"image/svg+xml", "resource_link", "image/svg+xml"},
-		"html": {"image/png", "resource_link", "image/png"}, "empty": {"image/png", "resource_link", "image/png"},
+		"heic": {"image/jpeg", "resource_link", "application/octet-stream"}, "svg": {"image/svg+xml", "resource_link", "image/svg+xml"},
+		"html": {"image/png", "resource_link", "text/html"}, "empty": {"image/png", "resource_link", "text/plain"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSink()
@@ -346,6 +346,23 @@ func TestPicturesAreToldByTheirBytes(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(message(s)), &blocks))
 			require.Equal(t, c.kind, blocks[1].Type)
 			require.Equal(t, c.mime, blocks[1].MimeType)
+			if c.kind == "image" {
+				return
+			}
+			// To an agent that takes files they go whole, and are not named pictures either.
+			s = newSink()
+			cfg = beside(cfg)
+			cfg.Env["ACP_TEST_CAPABILITIES"] = `{"promptCapabilities":{"image":true,"embeddedContext":true}}`
+			a = start(t, cfg, s)
+			require.NoError(t, a.Prompt(p))
+			ended(t, s, "p")
+			var embedded []struct {
+				Type     string
+				Resource struct{ MimeType string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(message(s)), &embedded))
+			require.Equal(t, "resource", embedded[1].Type)
+			require.Equal(t, c.mime, embedded[1].Resource.MimeType)
 		})
 	}
 }

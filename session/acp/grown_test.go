@@ -128,6 +128,17 @@ func TestACompletedElicitationClosesItsQuestion(t *testing.T) {
 	require.Contains(t, said(c, []byte(`{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`)), `note {"method":"elicitation/complete"`)
 }
 
+func TestACompletedElicitationClosesEachOfItsQuestions(t *testing.T) {
+	c := acp.NewConversation("", true)
+	for _, id := range []string{"7", "8"} {
+		said(c, []byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"elicitation/create","params":{"sessionId":"s","mode":"url","elicitationId":"e","url":"https://example.invalid","message":"Sign in"}}`))
+	}
+	closed := said(c, []byte(`{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`))
+	for _, id := range []string{"p-1", "p-2"} {
+		require.Contains(t, closed, `permission_outcome {"permission_id":"`+id+`","outcome":"selected","option_id":"accept","by":"agent","reason":"completed"}`)
+	}
+}
+
 func TestAnAgentsWordsAboutItsModeAreNoAnswer(t *testing.T) {
 	c := acp.NewConversation("", true)
 	line := updateLine(t, map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": "[MODE_UPDATE] yolo"}})

@@ -3,6 +3,8 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/abidehub/abide/session/event"
@@ -173,17 +175,19 @@ func elicitationID(params json.RawMessage) string {
 	return p.ElicitationID
 }
 
-// completed removes the open question about that elicitation.
-func (i *inbound) completed(elicitation string) *question {
+// completed removes the open questions about that elicitation, of which an agent may ask
+// more than one.
+func (i *inbound) completed(elicitation string) (all []*question) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for id, q := range i.questions {
 		if elicitation != "" && q.elicitation == elicitation {
 			delete(i.questions, id)
-			return q
+			all = append(all, q)
 		}
 	}
-	return nil
+	slices.SortFunc(all, func(a, b *question) int { return strings.Compare(a.id, b.id) })
+	return all
 }
 
 // withdraw removes the open question with that request id.

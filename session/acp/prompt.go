@@ -73,6 +73,7 @@ func (a *Agent) attachment(att event.Attachment, o offers, room int) (block sdk.
 		return block, 0, fmt.Errorf("read: %w", err)
 	}
 	picture := pictureType(head[:n])
+	att.MediaType = toldType(att.MediaType, head[:n])
 	if o.takes(att.MediaType, picture) && att.Bytes <= int64(min(attachmentLimit, room)) {
 		data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), blob), attachmentLimit+1))
 		if err != nil {
@@ -101,6 +102,20 @@ func pictureType(head []byte) string {
 		return kind
 	}
 	return ""
+}
+
+// toldType is the media type of a file: that of its bytes where these are a picture that
+// models read, or where a client says that of other bytes.
+func toldType(claimed string, head []byte) string {
+	kind, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	switch claimed, _, _ := strings.Cut(strings.ToLower(claimed), ";"); strings.TrimSpace(claimed) {
+	case "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp":
+		return kind
+	}
+	if pictureType(head) != "" {
+		return kind
+	}
+	return claimed
 }
 
 // takes reports whether the agent takes a file in a prompt. picture is the type that

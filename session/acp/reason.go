@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +19,50 @@ const (
 	mostRead      = 64 << 10
 )
 
+// longestError limits an error in the log, in bytes.
+const longestError = 64 << 10
+
+// readError reads an agent's error: its code, and its text for a person. One that is not
+// of the protocol's form is told in its own words.
+func readError(raw json.RawMessage) (code int, text string) {
+	var e struct {
+		Code    json.RawMessage `json:"code"`
+		Message json.RawMessage `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	var message string
+	switch {
+	case json.Unmarshal(raw, &e) != nil:
+		message = inWords(raw)
+	case isNull(e.Message), json.Unmarshal(e.Message, &message) == nil:
+	default:
+		message = inWords(e.Message)
+	}
+	_ = json.Unmarshal(e.Code, &code) // another has none
+	text = errorText(message, e.Data)
+	if len(raw) > longestError {
+		text += fmt.Sprintf(" (its error has %d bytes)", len(raw))
+	}
+	return code, text
+}
+
+// inWords is a value that should be a text: the reason in it, or the value itself.
+func inWords(value json.RawMessage) string {
+	if reason := reasonIn(value, deepestReason); reason != "" {
+		return reason
+	}
+	return string(value)
+}
+
+// bounded is an error as it is kept in the log: one that is too long is replaced by its
+// size, as its text has its beginning.
+func bounded(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= longestError {
+		return raw
+	}
+	return mustJSON(map[string]int{"left_out_bytes": len(raw)})
+}
+
 // errorText returns an agent's error for a person: its message, and the reason in
 // its data where the message lacks it. Agents put the reason there and say
 // "Internal error" before it. JSON in a message is replaced by the message in it.
@@ -26,7 +71,7 @@ func errorText(message string, data json.RawMessage) string {
 	reason := strings.TrimSpace(reasonIn(data, deepestReason))
 	switch {
 	case message == "" && reason == "":
-		return "an error of unknown form"
+		return "an error without a message"
 	case message == "":
 		message = reason
 	case reason != "" && !strings.Contains(message, reason):

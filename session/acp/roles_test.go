@@ -77,7 +77,15 @@ func playSay(f *fake) int {
 func playFails(f *fake) int {
 	f.hello()
 	p := f.prompt()
-	f.line(`{"jsonrpc":"2.0","id":%s,"error":%s}`, p.ID, os.Getenv("ACP_TEST_ERROR"))
+	refusal := os.Getenv("ACP_TEST_ERROR")
+	if name := os.Getenv("ACP_TEST_ERROR_FILE"); name != "" {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		refusal = string(data)
+	}
+	f.line(`{"jsonrpc":"2.0","id":%s,"error":%s}`, p.ID, refusal)
 	f.next()
 	return 0
 }

@@ -235,16 +235,17 @@ func (t *tap) withdrawn(m message, params *fields, e *effect) {
 // completed records that a person did what an elicitation asked for, which closes its
 // question.
 func (t *tap) completed(m message, params *fields, e *effect) {
-	q := t.inbound.completed(elicitationID(m.Params))
-	if q == nil {
+	all := t.inbound.completed(elicitationID(m.Params))
+	if len(all) == 0 {
 		t.stream.notification(m, params, false, e)
-		return
 	}
-	done := event.PermissionOutcome{
-		PermissionID: q.id, Outcome: event.OutcomeSelected, OptionID: optionAccept, By: "agent", Reason: "completed",
+	for _, q := range all {
+		done := event.PermissionOutcome{
+			PermissionID: q.id, Outcome: event.OutcomeSelected, OptionID: optionAccept, By: "agent", Reason: "completed",
+		}
+		t.stream.say(e, done)
+		e.after(func() { t.reply(q.response(q.answerTo(done))) })
 	}
-	t.stream.say(e, done)
-	e.after(func() { t.reply(q.response(q.answerTo(done))) })
 }
 
 // response settles one of the hub's own requests.
@@ -258,6 +259,7 @@ func (t *tap) response(m message, e *effect) {
 	if m.Error != nil {
 		m.Error = redactJSON(m.Error, t.secrets)
 		got = answer{err: t.requestError(c.method, m.Error)}
+		m.Error = bounded(m.Error)
 	}
 	if c.method == methodLoad || c.method == methodResume {
 		t.loading.Store(false)
@@ -283,13 +285,8 @@ func (t *tap) passResponse(e *effect, id json.RawMessage) {
 // requestError decodes an agent's error. It redacts known secrets, because agents
 // quote their input and the error ends up in the hub's log.
 func (t *tap) requestError(method string, raw json.RawMessage) *RequestError {
-	var e struct {
-		Code    int             `json:"code"`
-		Message string          `json:"message"`
-		Data    json.RawMessage `json:"data"`
-	}
-	_ = json.Unmarshal(raw, &e) // then its form is unknown
-	return &RequestError{Method: method, Code: e.Code, Message: redact(errorText(e.Message, e.Data), t.secrets), Data: e.Data}
+	code, message := readError(raw)
+	return &RequestError{Method: method, Code: code, Message: redact(message, t.secrets)}
 }
 
 func firstOf(values ...json.RawMessage) json.RawMessage {
