@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -85,6 +86,9 @@ type AgentSpec struct {
 	// ContextLost is true if the log has earlier turns. An agent that creates a new
 	// session does not know them and reports so in its AgentStarted.
 	ContextLost bool
+	// Allow is the list of a job: the hub does for the agent only what it allows. Nil for a
+	// session that is no job.
+	Allow *allow.List
 	// AuthMethod, if set, is the login method to use before the session begins.
 	AuthMethod string
 	// OpenBlob opens a blob of the session, such as an attachment's bytes.

@@ -162,6 +162,7 @@ func (a *agentSlot) start() {
 		Past:           observer.UpTo(a.log, a.log.Marks().Visible),
 		PastAfter:      max(0, a.log.Marks().Min-1),
 		AuthMethod:     a.authBy,
+		Allow:          a.allowed(),
 	}
 	if a.anew {
 		spec.AgentSessionID, a.anew = "", false

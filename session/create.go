@@ -47,6 +47,7 @@ type CreateRequest struct {
 
 	recorded bool          // by a program: the hub runs no agent for it
 	forkOf   *event.Forked // nil if it is no fork
+	job      *event.Job    // nil if it is none
 	// within is the worktree of another session that Workspace is in; nil if it is in none.
 	within *event.Worktree
 }
@@ -87,6 +88,13 @@ func (r CreateRequest) hash() string {
 	}
 	if r.Policy != nil {
 		asked = append(asked, fmt.Sprintf("with policy %s %d", r.Policy.Unattended, r.Policy.WaitLimitMS))
+	}
+	if r.job != nil {
+		job, err := json.Marshal(r.job)
+		if err != nil { // encoding it never fails
+			panic(err)
+		}
+		asked = append(asked, "job "+string(job))
 	}
 	if r.Mode+r.Model != "" {
 		asked = append(asked, "in mode "+r.Mode, "with model "+r.Model)
@@ -140,12 +148,20 @@ func (m *Manager) createOnce(ctx context.Context, r CreateRequest) (*BackgroundS
 		return nil, err
 	}
 	defer done()
-	for md := range m.journal.Newest(journal.Place{}) {
-		if md.RequestKey == r.Key && r.Actor.Is(md.CreatedBy, md.CreatedByID) {
-			return m.createdBefore(ctx, r, md)
-		}
+	if md, made := m.madeBy(r); made {
+		return m.createdBefore(ctx, r, md)
 	}
 	return m.create(ctx, r)
+}
+
+// madeBy returns the session that an earlier request with this key made.
+func (m *Manager) madeBy(r CreateRequest) (journal.Metadata, bool) {
+	for md := range m.journal.Newest(journal.Place{}) {
+		if md.RequestKey == r.Key && r.Actor.Is(md.CreatedBy, md.CreatedByID) {
+			return md, true
+		}
+	}
+	return journal.Metadata{}, false
 }
 
 // creations are those with a key that are running.
@@ -183,9 +199,8 @@ func (c *creations) hold(ctx context.Context, key creationKey) (done func(), err
 // createdBefore answers a request that has already created a session. It also sets
 // the name if the hub ended before that.
 func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal.Metadata) (*BackgroundSession, error) {
-	// Older sessions have no hash; for them any request matches.
-	if md.RequestHash != "" && md.RequestHash != r.hash() {
-		return nil, fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", state.ErrConflict, md.SessionID)
+	if err := r.sameAs(md); err != nil {
+		return nil, err
 	}
 	b, err := m.Session(ctx, md.SessionID)
 	if err != nil || b.log.Metadata().Named {
@@ -198,9 +213,35 @@ func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal
 	return b, m.nameCreated(ctx, b, name)
 }
 
+// sameAs refuses a request that is not the one that made a session.
+func (r CreateRequest) sameAs(md journal.Metadata) error {
+	// Older sessions have no hash; for them any request matches.
+	if md.RequestHash != "" && md.RequestHash != r.hash() {
+		return fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", state.ErrConflict, md.SessionID)
+	}
+	return nil
+}
+
 func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSession, error) {
-	if err := r.checkBegin(); err != nil {
+	name, err := state.GivenName(r.Name)
+	if err != nil {
 		return nil, err
+	}
+	id, err := m.begin(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return b, m.nameCreated(ctx, b, name)
+}
+
+// begin writes the first line of a new session. The session is not open.
+func (m *Manager) begin(ctx context.Context, r CreateRequest) (id string, err error) {
+	if err := r.checkBegin(); err != nil {
+		return "", err
 	}
 	current := m.settings.Load()
 	hash := ""
@@ -211,18 +252,16 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		r.Agent = current.Agents[0].Name
 	}
 	if !r.recorded && !current.Configured(r.Agent) {
-		return nil, fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
-	}
-	name, err := state.GivenName(r.Name)
-	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
 	}
 	workspace, err := r.resolve(current)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
-		return nil, err
+	if r.job == nil { // a job is opened when it starts
+		if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
+			return "", err
+		}
 	}
 	undo, root, within := func() {}, settings.ProjectRoot(workspace), r.within
 	if within != nil {
@@ -231,7 +270,7 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	if r.Worktree != nil {
 		made, err := m.worktrees.Add(ctx, current, workspace, r.worktree())
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		workspace, undo, within = made.Workspace, made.Undo, &made.Worktree
 		within.Setup = !r.recorded && current.SetupFor(within.Of) != nil
@@ -244,10 +283,10 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 	begin, err := r.begin(current.Agent(r.Agent))
 	if err != nil {
 		undo()
-		return nil, err
+		return "", err
 	}
 	begin.Rules = ruleIDs(m.hub.rules.All(), r.Agent)
-	id, err := m.journal.Create(ctx, event.SessionStart{
+	id, err = m.journal.Create(ctx, event.SessionStart{
 		Policy:      policy,
 		ForkedFrom:  r.forkOf,
 		Agent:       r.Agent,
@@ -260,21 +299,16 @@ func (m *Manager) create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 		RequestKey:  r.Key,
 		RequestHash: hash,
 		Settings:    &begin,
+		Job:         r.job,
 	})
 	if err != nil {
 		undo()
-		return nil, fmt.Errorf("create session: %w", problem.OfLog(err))
+		return "", fmt.Errorf("create session: %w", problem.OfLog(err))
 	}
 	m.hub.forks.Add(id, r.forkOf)
-	b, err := m.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if err := m.nameCreated(ctx, b, name); err != nil {
-		return nil, err
-	}
-	m.logger.Info("session created", "session", b.id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
-	return b, nil
+	m.changes.Touch(id)
+	m.logger.Info("session created", "session", id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
+	return id, nil
 }
 
 // resolve checks the workspace of a request.

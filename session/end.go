@@ -27,8 +27,8 @@ func (e *engine) mayEnd() error {
 }
 
 // end writes session_end. It settles an open interruption: the hub must not resume
-// what a person ended.
-func (e *engine) end(p event.SessionEnd) error {
+// what a person ended. The payloads in before precede it, all or none.
+func (e *engine) end(p event.SessionEnd, before ...event.Payload) error {
 	if err := e.mayEnd(); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (e *engine) end(p event.SessionEnd) error {
 	if open := e.fold.Interruptions.Open; open != nil {
 		settled = e.entries(event.InterruptionSettled{InterruptionID: open.InterruptionID, Outcome: event.SettledDismissed, By: p.By, ByID: p.ByID})
 	}
-	if _, err := e.write(append(settled, e.entries(p)...)...); err != nil {
+	if _, err := e.write(append(settled, e.entries(append(before, p)...)...)...); err != nil {
 		return fmt.Errorf("end session: %w", e.stuck(err))
 	}
 	e.agent.stop(stopSleep)

@@ -66,6 +66,7 @@ type engine struct {
 	resumes    resumer
 	output     agentOutput
 	recording  recording
+	rounds     jobRounds
 	listing    listing
 	folds      foldCache
 	queueFile  queueFile
@@ -99,6 +100,10 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns, files: files, file: &e.queueFile}
 	e.resumes = resumer{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
 	e.output = agentOutput{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, restorer: &e.restorer, questions: &e.questions}
+	e.rounds = jobRounds{fold: &log.fold, wake: log.wake, write: func(p event.Payload) error {
+		_, err := log.write(log.entries(p)...)
+		return err
+	}}
 	e.recording = recording{foldedLog: log, turn: turn}
 	e.listing = listing{foldedLog: log, agent: agent, files: files}
 	e.folds = foldCache{foldedLog: log, files: files, kept: folded}
@@ -227,6 +232,7 @@ func (e *engine) pass(now time.Time) {
 	}
 	e.agent.watch(now)
 	e.questions.watchRequests(now)
+	e.rounds.watch()
 	switch {
 	case e.closing:
 		e.windDown()

@@ -212,6 +212,10 @@ func (l *listing) updateMetadata(status state.Status) {
 			m.Mode = f.Mode.ModeID
 		}
 		m.Interruptions = l.interruptionCounts()
+		if f.Job != nil {
+			at := f.Job.Line(status, line)
+			m.JobLine = &at
+		}
 	})
 }
 

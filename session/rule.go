@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/state"
@@ -16,9 +17,39 @@ func (h hub) suspends(r state.Rule, sessionID string) bool {
 	return h.mayRule != nil && !h.mayRule(event.Actor{Name: r.CreatedBy, ID: r.CreatedByID}, sessionID)
 }
 
-// decide returns the answer of a rule to a request about s.
+// decide returns the answer of a rule, or of the job's policy, to a request about s.
 func (q *questions) decide(s state.Subject, p event.PermissionRequest) (event.PermissionOutcome, bool) {
-	return rule.Decide(q.rules(), q.agentName, s, p, func(r state.Rule) bool { return q.hub.suspends(r, q.id) })
+	o, decided := rule.Decide(q.rules(), q.agentName, s, p, func(r state.Rule) bool { return q.hub.suspends(r, q.id) })
+	if q.fold.Job == nil {
+		return o, decided
+	}
+	request := state.OpenRequest{Request: p}
+	if chosen, _ := request.Option(o.OptionID); decided && !chosen.Kind.Allows() {
+		return o, true
+	}
+	return q.decideForJob(s, request)
+}
+
+// decideForJob answers by the policy of a job. decided is false if a person answers.
+func (q *questions) decideForJob(s state.Subject, request state.OpenRequest) (o event.PermissionOutcome, decided bool) {
+	p, policy := request.Request, q.fold.Job.Given.Policy
+	if option, one := rule.Option(state.Rule{Effect: state.RuleAllow}, p); one && p.Form == nil && p.URL == "" && q.allowed().Request(s, p.ToolCall) {
+		return event.PermissionOutcome{
+			PermissionID: p.PermissionID, Outcome: event.OutcomeSelected, OptionID: option, By: state.ByHub, Reason: "the job's policy allows it",
+		}, true
+	}
+	if policy.Outside == event.OutsidePark {
+		return event.PermissionOutcome{}, false
+	}
+	return request.Denied("the job's policy does not allow it"), true
+}
+
+// allowed is the list of a job; nil for a session that is none.
+func (l *foldedLog) allowed() *allow.List {
+	if l.fold.Job == nil {
+		return nil
+	}
+	return &allow.List{Allowed: l.fold.Job.Given.Policy.Allow, Workspace: l.workspace}
 }
 
 // onlyOnce returns why no rule can be made of a request; empty if one can.

@@ -115,7 +115,7 @@ func (a *agents) run(ctx context.Context, agent config.Agent, spec session.Agent
 	}
 	c := agentsetup.Run(agent, versionText())
 	c.Workspace, c.HubID, c.RunID, c.SessionID = spec.Workspace, a.hubID, a.runID, spec.SessionID
-	c.Directories = spec.Directories
+	c.Directories, c.Allow = spec.Directories, spec.Allow
 	c.Resume, c.Adopt, c.ContextLost, c.Account, c.Known = spec.AgentSessionID, spec.Adopt, spec.ContextLost, past.text, past.known
 	c.Private, c.AuthMethod, c.OpenBlob, c.Logger = a.own, spec.AuthMethod, spec.OpenBlob, a.logger
 	c.Starting = sink.Starting

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -80,6 +81,9 @@ type Config struct {
 	// hub. Terminals lets it run commands through the hub. Both are off by default:
 	// agents have their own ways, and some fail if these are offered.
 	Files, Terminals bool
+	// Allow is the list of a job: Files and Terminals do only what it allows. Nil allows
+	// all.
+	Allow *allow.List
 	// Private are files and directories that Files never reads or writes, under any
 	// name: the hub's data and configuration.
 	Private []string

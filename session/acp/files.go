@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/internal/rootfs"
+	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -28,6 +29,7 @@ const fileLimit = 16 << 20
 type files struct {
 	workspace string
 	private   ownfiles.Set
+	allow     *allow.List // nil allows all
 	record    func(...event.Payload) error
 }
 
@@ -82,6 +84,9 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, err
 	}
 	defer root.Close()
+	if err := f.allowed(allow.Read, r.Path); err != nil {
+		return nil, err
+	}
 	file, _, err := root.OpenRegular(rel)
 	if errors.Is(err, rootfs.ErrNotRegular) || errors.Is(err, syscall.EISDIR) {
 		return nil, invalid("%s is not a file", r.Path)
@@ -90,7 +95,7 @@ func (f *files) read(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, fileError(r.Path, err)
 	}
 	defer file.Close()
-	if err := f.admit(file, rel, r.Path); err != nil {
+	if err := f.admit(file, rel, r.Path, allow.Read); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, fileLimit+1))
@@ -118,6 +123,9 @@ func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 	defer root.Close()
 	if r.Content == nil {
 		return nil, invalid("no content")
+	}
+	if err := f.allowed(allow.Edit, r.Path); err != nil {
+		return nil, err
 	}
 	file, err := f.create(root, rel, r.Path)
 	if err != nil {
@@ -179,7 +187,7 @@ func (f *files) admitParent(root rootfs.Folder, rel, path string) error {
 
 // admitWrite is admit for a file that is to be written.
 func (f *files) admitWrite(file *os.File, rel, path string) error {
-	if err := f.admit(file, rel, path); err != nil {
+	if err := f.admit(file, rel, path, allow.Edit); err != nil {
 		return err
 	}
 	at, err := rootfs.RealPath(file, f.workspace, rel)
@@ -196,8 +204,17 @@ func (f *files) admitWrite(file *os.File, rel, path string) error {
 	return nil
 }
 
-// admit refuses the hub's own files.
-func (f *files) admit(file *os.File, rel, path string) error {
+// allowed refuses what the list of a job does not allow.
+func (f *files) allowed(kind event.ToolKind, path string) error {
+	if f.allow == nil || f.allow.Files(kind, path) {
+		return nil
+	}
+	return forbidden("the job's policy does not allow to %s %s", kind, path)
+}
+
+// admit refuses the hub's own files, and a file that the list of a job does not allow: its
+// path may lead elsewhere than when that was looked at.
+func (f *files) admit(file *os.File, rel, path string, kind event.ToolKind) error {
 	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", path, err)
@@ -209,7 +226,10 @@ func (f *files) admit(file *os.File, rel, path string) error {
 	if f.private.Holds(info, at) {
 		return forbidden("%s is one of abide's own files", path)
 	}
-	return nil
+	if info.IsDir() {
+		return nil
+	}
+	return f.allowed(kind, at)
 }
 
 func inGitError(path string) error {

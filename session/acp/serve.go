@@ -22,7 +22,7 @@ type handler func(ctx context.Context, params json.RawMessage) (any, error)
 
 func newServed(cfg Config, id string, record func(...event.Payload) error) served {
 	return served{
-		files:     &files{workspace: cfg.Workspace, private: cfg.Private, record: record},
+		files:     &files{workspace: cfg.Workspace, private: cfg.Private, allow: cfg.Allow, record: record},
 		terminals: newTerminals(cfg, id, record),
 	}
 }

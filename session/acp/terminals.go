@@ -73,6 +73,9 @@ func (ts *terminals) create(_ context.Context, params json.RawMessage) (any, err
 		// Some agents put a whole shell command line here.
 		words = []string{"/bin/sh", "-c", r.Command}
 	}
+	if l := ts.cfg.Allow; l != nil && !l.Command(words, dir) {
+		return nil, forbidden("the job's policy does not allow the command %q", strings.Join(words, " "))
+	}
 	cmd, err := command(words, cfg.environment(os.Environ()))
 	if err != nil {
 		return nil, invalid("run %q: %v", r.Command, err)

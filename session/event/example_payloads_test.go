@@ -11,6 +11,19 @@ func ptr[T any](v T) *T { return &v }
 
 var exampleTime = time.Date(2026, 2, 21, 14, 3, 7, 123456000, time.UTC)
 
+// exampleJob is a job with every field set.
+func exampleJob() *event.Job {
+	return &event.Job{
+		Task: "Say hello in greet.go.", Files: []string{"greet.go"}, DelegatedBy: "20260220-090000-9f3a11c0", RetryOf: "20260221-130000-9f3a11c0",
+		Policy: event.JobPolicy{
+			Preset: event.PresetEditTest, Outside: event.OutsidePark,
+			Allow: []event.Allowed{{Kind: "edit", Path: "src"}, {Kind: "execute", Command: "go test *"}},
+		},
+		Caps:   event.JobCaps{WallS: 3600, RoundS: 300, Rounds: 50, Tokens: 100000, Cost: 2.5, Events: 20000, OutputBytes: 1 << 20},
+		Resume: event.JobAuto, Priority: 1,
+	}
+}
+
 // examples returns one payload of every kind with every field set, so that the
 // golden lines show every field.
 func examples() []event.Payload {
@@ -28,7 +41,7 @@ func examples() []event.Payload {
 	return []event.Payload{
 		event.SessionStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", Agent: "demo", Workspace: "/src",
 			ProjectRoot: "/src", Git: &event.Git{Commit: "4f1c2d", Branch: "main", Dirty: true}, CreatedBy: "owner", CreatedByID: "4be9771c0a5d2e38", RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", Settings: &event.AgentSettings{MCPServers: []string{"files"}, Rules: []string{"r1"}},
-			Policy: &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 60000, Configured: true}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}},
+			Policy: &event.Policy{Unattended: event.UnattendedDeny, WaitLimitMS: 60000, Configured: true}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}, Job: exampleJob()},
 		event.UserPrompt{PromptID: "p1", Text: "Say <b>hi</b> & wave \u2028", Attachments: []event.Attachment{attachment}, Actor: "phone", ByID: "4be9771c0a5d2e38", QueuedAt: ptr(exampleTime), OriginalHash: "9f3a11c09f3a11c09f3a11c09f3a11c0", Author: "laptop", AuthorID: "77aa51c0de90b3f2"},
 		event.TurnStart{PromptID: "p1", Files: "8f87af79d36b9a71c873e4060f44c6301465b9b8", NoUndo: "there are more than 10000 files"},
 		event.TurnInterrupted{InterruptionID: "i1", Turn: 2, PromptID: "p1", Reason: event.CutAgentExit, Phase: event.PhaseTools, Checkpoint: event.Checkpoint{FromSeq: 2, ToSeq: 9}, LastAt: ptr(exampleTime)},
@@ -66,7 +79,7 @@ func examples() []event.Payload {
 		event.SegmentStart{Format: 1, SessionID: "20260221-140307-9f3a11c0", Epoch: "0123456789abcdef", FirstSeq: 1000, Prev: "9f3a11c0",
 			Made: event.Made{Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedBy: "owner", CreatedByID: "4be9771c0a5d2e38",
 				RequestKey: "k1", RequestHash: "0e7c9f3a11c09f3a11c09f3a11c09f3a", CreatedAt: ptr(exampleTime),
-				Policy: &event.Policy{Unattended: event.UnattendedWait}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}}},
+				Policy: &event.Policy{Unattended: event.UnattendedWait}, ForkedFrom: &event.Forked{SessionID: "20260220-090000-9f3a11c0", Seq: 40}, Adopted: &event.Adopted{AgentSessionID: "0b5d1c1e"}, Worktree: &event.Worktree{Folder: "/home/ann/.local/share/abide-worktrees/src/say-hello", Branch: "abide/say-hello", Base: "main", Commit: "4f1c2d", Of: "/src", Setup: true}, Job: exampleJob()}},
 		event.Corrupt{Reason: "checksum"},
 	}
 }

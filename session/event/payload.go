@@ -65,6 +65,8 @@ type SessionStart struct {
 	Adopted *Adopted `json:"adopted,omitempty"`
 	// Worktree is set if the workspace is in a git worktree that abide made.
 	Worktree *Worktree `json:"worktree,omitempty"`
+	// Job is set if the session is a job.
+	Job *Job `json:"job,omitempty"`
 }
 
 // Worktree is a session's own copy of a repository: a git worktree.
@@ -557,6 +559,7 @@ type Made struct {
 	ForkedFrom  *Forked    `json:"forked_from,omitempty"`
 	Adopted     *Adopted   `json:"adopted,omitempty"`
 	Worktree    *Worktree  `json:"worktree,omitempty"`
+	Job         *Job       `json:"job,omitempty"`
 }
 
 // Corrupt stands for an event that cannot be read; it is made while reading

@@ -46,6 +46,9 @@ type Metadata struct {
 	Adopted *event.Adopted `json:"adopted,omitempty"`
 	// Worktree is session_start's; it must not be changed.
 	Worktree *event.Worktree `json:"worktree,omitempty"`
+	// Job is session_start's too, and JobLine how far it is; nil if the session is none.
+	Job     *event.Job     `json:"job,omitempty"`
+	JobLine *event.JobLine `json:"job_line,omitempty"`
 	// LastLine is a line of text for lists.
 	LastLine string `json:"last_line,omitempty"`
 	Mode     string `json:"mode,omitempty"`

@@ -14,7 +14,7 @@ func infoOf(m journal.Metadata) Info {
 	if m.Imported {
 		worktree = nil // it is another hub's
 	}
-	return Info{
+	info := Info{
 		SessionID:   m.SessionID,
 		Name:        m.Name,
 		Agent:       m.Agent,
@@ -37,4 +37,15 @@ func infoOf(m journal.Metadata) Info {
 
 		AgentSessionID: m.AgentSessionID,
 	}
+	if m.Job != nil && !m.Imported {
+		info.Job = m.JobLine
+		if info.Job == nil {
+			line := state.JobLineOf(*m.Job)
+			info.Job = &line
+		}
+		if info.Name == "" {
+			info.Name = info.Job.Title
+		}
+	}
+	return info
 }

@@ -73,6 +73,8 @@ type Fold struct {
 	Ended    bool     `json:"ended,omitempty"`
 	Recorder Recorder `json:"recorder,omitzero"`
 	Undos    Undos    `json:"undos,omitzero"`
+	// Job is how far the job is; nil if the session is none.
+	Job *Job `json:"job,omitempty"`
 	// Title is the agent's, FirstPrompt one made from the first prompt.
 	Title       string `json:"title,omitempty"`
 	FirstPrompt string `json:"first_prompt,omitempty"`
@@ -131,6 +133,9 @@ func (f *Fold) Apply(seq event.Seq, at time.Time, turn int, p event.Payload) {
 	default:
 		f.Changed = f.applyTurn(seq, at, turn, p) || f.applyAgent(p) || f.Changed
 	}
+	if f.Job != nil {
+		f.Job.apply(at, p, &f.Tools)
+	}
 }
 
 // applyTurn applies events of turns and requests.
@@ -139,8 +144,10 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.SessionStart:
 		f.Policy, f.Before = p.Policy, wantedOf(p.Settings)
 		f.Setup.Due = p.Worktree != nil && p.Worktree.Setup
+		f.job(p.Job)
 	case event.SegmentStart: // the first one that is kept, perhaps
 		f.Policy = cmp.Or(p.Policy, f.Policy)
+		f.job(p.Job)
 	case event.UserPrompt:
 		f.Turn, f.PromptID, f.Open = max(turn, f.Turn), p.PromptID, true
 		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq
@@ -186,6 +193,13 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	return true
 }
 
+// job takes what the job was given, once.
+func (f *Fold) job(given *event.Job) {
+	if given != nil && f.Job == nil {
+		f.Job = &Job{Given: *given}
+	}
+}
+
 // ForkNote is the raw value of the note at the beginning of a fork.
 type ForkNote struct {
 	event.Forked
@@ -197,7 +211,7 @@ type ForkNote struct {
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
-	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, NoteJob, NoteCheckpoint, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
 }
 
 // applyStatement applies a statement of the hub. The same note from an agent, a
@@ -214,6 +228,9 @@ func (f *Fold) applyStatement(n event.Note) bool {
 	if u := transcript.UndoOf(n); u != nil {
 		f.AgentSessionID = f.Undos.apply(*u, f.AgentSessionID)
 		return true
+	}
+	if n.Method == NoteJob || n.Method == NoteCheckpoint {
+		return f.Job != nil // which applies it itself
 	}
 	if n.Method == NoteBranch {
 		f.Acts = applyAct(f.Acts, n)

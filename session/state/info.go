@@ -33,6 +33,8 @@ type Info struct {
 	Adopted *event.Adopted `json:"adopted,omitempty"`
 	// Worktree is the session's own copy of a repository; nil if it has none.
 	Worktree *event.Worktree `json:"worktree,omitempty"`
+	// Job is how far the job is; nil if the session is none.
+	Job *event.JobLine `json:"job,omitempty"`
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string `json:"last_line,omitempty"`

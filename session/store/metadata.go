@@ -62,7 +62,7 @@ func writeMetadata(fsys FS, dir string, m journal.Metadata) error {
 func madeOf(m *journal.Metadata) event.Made {
 	made := event.Made{
 		Agent: m.Agent, Workspace: m.Workspace, ProjectRoot: m.ProjectRoot, CreatedBy: m.CreatedBy, CreatedByID: m.CreatedByID,
-		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy, ForkedFrom: m.ForkedFrom, Adopted: m.Adopted, Worktree: m.Worktree,
+		RequestKey: m.RequestKey, RequestHash: m.RequestHash, Policy: m.Policy, ForkedFrom: m.ForkedFrom, Adopted: m.Adopted, Worktree: m.Worktree, Job: m.Job,
 	}
 	if at := m.CreatedAt; !at.IsZero() {
 		made.CreatedAt = &at
@@ -78,7 +78,7 @@ func takeMade(m *journal.Metadata, made event.Made) {
 	if made.ForkedFrom != nil {
 		m.ForkedFrom = made.ForkedFrom
 	}
-	m.Adopted, m.Worktree = made.Adopted, made.Worktree
+	m.Adopted, m.Worktree, m.Job = made.Adopted, made.Worktree, made.Job
 	if made.CreatedAt != nil {
 		m.CreatedAt = *made.CreatedAt
 	}

@@ -70,7 +70,7 @@ func fillNew(aside, dir, runID string, opts Options, start event.SessionStart) (
 	l.metadataFile.meta = journal.Metadata{
 		Format: metadataFormat, SessionID: start.SessionID, Agent: start.Agent,
 		Workspace: start.Workspace, ProjectRoot: start.ProjectRoot, CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID,
-		RequestKey: start.RequestKey, RequestHash: start.RequestHash, Policy: start.Policy, ForkedFrom: start.ForkedFrom, Adopted: start.Adopted, Worktree: start.Worktree,
+		RequestKey: start.RequestKey, RequestHash: start.RequestHash, Policy: start.Policy, ForkedFrom: start.ForkedFrom, Adopted: start.Adopted, Worktree: start.Worktree, Job: start.Job,
 		CreatedAt: now, UpdatedAt: now, Epoch: start.Epoch, MinSeq: 1, MaxSeq: 1, EventCount: 1,
 		Checkpoint: journal.Checkpoint{SyncedSeq: 1, LogFirst: 1, LogBytes: end.offset, TailCRC: logfile.Hex(sum), LogBorn: bornOf(opts.FS, filepath.Join(aside, activeName))},
 		Writer:     &journal.Writer{BootID: opts.BootID, RunID: runID},

@@ -44,6 +44,47 @@ export interface Worktree {
   setup?: boolean
 }
 
+export type JobPreset = 'read' | 'edit' | 'edit_test'
+
+export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
+
+export interface Allowed {
+  kind: ToolKind
+  path?: string
+  command?: string
+}
+
+export type Outside = 'deny' | 'park'
+
+export interface JobPolicy {
+  preset?: JobPreset
+  allow: Allowed[]
+  outside?: Outside
+}
+
+export interface JobCaps {
+  wall_s?: number
+  round_s?: number
+  rounds?: number
+  tokens?: number
+  cost?: number
+  events?: number
+  output_bytes?: number
+}
+
+export type JobResume = 'ask' | 'auto'
+
+export interface Job {
+  task: string
+  files?: string[]
+  delegated_by?: string
+  retry_of?: string
+  policy: JobPolicy
+  caps: JobCaps
+  resume?: JobResume
+  priority?: number
+}
+
 export interface SessionStartData {
   format: number
   session_id: string
@@ -61,6 +102,7 @@ export interface SessionStartData {
   forked_from?: Forked
   adopted?: Adopted
   worktree?: Worktree
+  job?: Job
 }
 
 export interface Blob {
@@ -172,8 +214,6 @@ export interface AgentThoughtData {
   content?: unknown
   raw?: unknown
 }
-
-export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
 
 export type ToolStatus = 'pending' | 'in_progress' | 'completed' | 'failed'
 
@@ -405,6 +445,7 @@ export interface SegmentStartData {
   forked_from?: Forked
   adopted?: Adopted
   worktree?: Worktree
+  job?: Job
 }
 
 export interface CorruptData {
@@ -772,6 +813,20 @@ export interface ReadingMessage {
 
 export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'imported' | 'damaged'
 
+export type JobStatus = 'queued' | 'running' | 'stopping' | 'parked' | 'completed' | 'failed' | 'cancelled'
+
+export interface JobLine {
+  status: JobStatus
+  title: string
+  reason?: string
+  priority?: number
+  delegated_by?: string
+  started_at?: string
+  finished_at?: string
+  rounds?: number
+  last?: string
+}
+
 export interface SessionInfo {
   session_id: string
   name: string
@@ -792,6 +847,7 @@ export interface SessionInfo {
   forks?: Forked[]
   adopted?: Adopted
   worktree?: Worktree
+  job?: JobLine
   last_line?: string
   agent_session_id?: string
   read_seq?: Seq

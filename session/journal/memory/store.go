@@ -88,7 +88,7 @@ func metaOf(start event.SessionStart, now time.Time) journal.Metadata {
 	return journal.Metadata{
 		Format: 1, SessionID: start.SessionID, Agent: start.Agent, Workspace: start.Workspace, ProjectRoot: start.ProjectRoot,
 		CreatedBy: start.CreatedBy, CreatedByID: start.CreatedByID, RequestKey: start.RequestKey, RequestHash: start.RequestHash, Policy: start.Policy,
-		ForkedFrom: start.ForkedFrom, Adopted: start.Adopted, Worktree: start.Worktree, CreatedAt: now,
+		ForkedFrom: start.ForkedFrom, Adopted: start.Adopted, Worktree: start.Worktree, Job: start.Job, CreatedAt: now,
 	}
 }
 

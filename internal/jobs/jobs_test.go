@@ -1,0 +1,408 @@
+package jobs_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/allow"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal/memory"
+	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/settings"
+	"github.com/abidehub/abide/session/state"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = time.Minute
+
+// hub is a session manager with a runner.
+type hub struct {
+	*testing.T
+	device  *memory.Device
+	manager *session.Manager
+	runner  *jobs.Runner
+	cast    *cast
+	folder  string
+	stop    func()
+}
+
+type options struct {
+	device *memory.Device
+	cast   *cast
+	jobs.Settings
+	now    func() time.Time
+	folder string
+	mayRun func(event.Actor) bool
+	idle   bool // the runner does not run
+}
+
+func start(t *testing.T, o options) *hub {
+	t.Helper()
+	if o.device == nil {
+		o.device = memory.NewDevice()
+	}
+	if o.cast == nil {
+		o.cast = newCast()
+	}
+	if o.folder == "" {
+		o.folder = t.TempDir()
+	}
+	manager, err := session.NewManager(session.Options{
+		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
+		Agents: []settings.Agent{{Name: "player"}, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
+	})
+	require.NoError(t, err)
+	h := &hub{T: t, device: o.device, manager: manager, cast: o.cast, folder: o.folder}
+	h.runner = jobs.New(jobs.Options{Manager: manager, Settings: o.Settings, Now: o.now, MayRun: o.mayRun})
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if !o.idle {
+			h.runner.Run(ctx)
+		}
+	}()
+	var stopped atomic.Bool
+	h.stop = func() {
+		if stopped.Swap(true) {
+			return
+		}
+		cancel()
+		<-over
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, manager.Close(ctx))
+	}
+	t.Cleanup(h.stop)
+	return h
+}
+
+// anything allows reading and editing in the workspace.
+func anything() event.JobPolicy {
+	return event.JobPolicy{Preset: event.PresetEdit, Allow: allow.Preset(event.PresetEdit, nil)}
+}
+
+func (h *hub) job(job event.Job, change ...func(*session.CreateRequest)) string {
+	h.Helper()
+	r := session.CreateRequest{Agent: "player", Workspace: h.folder, Actor: event.Actor{Name: "ann", ID: "1"}}
+	for _, c := range change {
+		c(&r)
+	}
+	if job.Policy.Allow == nil {
+		job.Policy = anything()
+	}
+	info, made, err := h.manager.CreateJob(context.Background(), r, job)
+	require.NoError(h, err)
+	require.True(h, made)
+	return info.SessionID
+}
+
+// line is the job in the list of sessions.
+func (h *hub) line(id string) list.Info {
+	h.Helper()
+	for _, info := range h.manager.Jobs() {
+		if info.SessionID == id {
+			return info
+		}
+	}
+	h.Fatalf("job %s is not in the list", id)
+	return list.Info{}
+}
+
+// until waits for a job that is as wanted.
+func (h *hub) until(id string, as func(event.JobLine) bool) event.JobLine {
+	h.Helper()
+	deadline := time.After(patience)
+	for {
+		changed := h.manager.Changed()
+		if line := *h.line(id).Job; as(line) {
+			return line
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			require.FailNow(h, "the job is not as wanted", "%+v\n%s", *h.line(id).Job, h.log(id))
+		}
+	}
+}
+
+func (h *hub) ended(id string) event.JobLine {
+	h.Helper()
+	return h.until(id, func(l event.JobLine) bool { return l.Status.Ended() })
+}
+
+func is(status event.JobStatus) func(event.JobLine) bool {
+	return func(l event.JobLine) bool { return l.Status == status }
+}
+
+// events are those of a job's log.
+func (h *hub) events(id string) (all []event.Event) {
+	h.Helper()
+	b, err := h.manager.Session(context.Background(), id)
+	require.NoError(h, err)
+	for after := event.Seq(0); ; {
+		batch, err := b.Log().ReadAfter(context.Background(), after, 1<<30)
+		require.NoError(h, err)
+		if batch.Empty() {
+			return all
+		}
+		var events []event.Event
+		require.NoError(h, json.Unmarshal(fmt.Appendf(nil, "[%s]", batch.JSON), &events))
+		all = append(all, events...)
+		after = batch.Last
+	}
+}
+
+func (h *hub) log(id string) (text string) {
+	for _, e := range h.events(id) {
+		text += fmt.Sprintf("%d %s %s\n", e.Seq, e.Type, e.Data)
+	}
+	return text
+}
+
+// count counts the events of a type whose data has a member with this value.
+func (h *hub) count(id string, typ event.Type, name, value string) (n int) {
+	h.Helper()
+	for _, e := range h.events(id) {
+		var data map[string]any
+		require.NoError(h, json.Unmarshal(e.Data, &data))
+		if e.Type == typ && (name == "" || fmt.Sprint(data[name]) == value) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAJobRunsToItsEnd(t *testing.T) {
+	h := start(t, options{})
+	id := h.job(event.Job{Task: "edit a.txt\nedit b.txt\nsay Both are edited."})
+	line := h.ended(id)
+	require.Equal(t, event.JobCompleted, line.Status)
+	require.Equal(t, 2, line.Rounds)
+	require.NotNil(t, line.StartedAt)
+	require.NotNil(t, line.FinishedAt)
+	require.Equal(t, state.StatusEnded, h.line(id).Status)
+	require.Equal(t, "edit a.txt", h.line(id).Name)
+
+	require.Equal(t, 1, h.count(id, event.TypeUserPrompt, "", ""))
+	require.Equal(t, 2, h.count(id, event.TypePermissionOutcome, "option_id", "yes"))
+	require.Equal(t, 2, h.count(id, event.TypeNote, "method", state.NoteCheckpoint))
+	require.Equal(t, 1, h.count(id, event.TypeSessionEnd, "", ""))
+	var end event.SessionEnd
+	for _, e := range h.events(id) {
+		if e.Type == event.TypeSessionEnd {
+			require.NoError(t, json.Unmarshal(e.Data, &end))
+		}
+	}
+	require.JSONEq(t, `{"status":"completed","summary":"Both are edited."}`, string(end.Result))
+}
+
+func TestAnActionOutsideOfThePolicyIsRefusedOrWaitsForAPerson(t *testing.T) {
+	h := start(t, options{})
+	require.NoError(t, os.Symlink("/etc", filepath.Join(h.folder, "out")))
+	id := h.job(event.Job{Task: "edit ../up.txt\nedit /etc/passwd\nedit out/passwd\nrun make\nsay done"})
+	require.Equal(t, event.JobCompleted, h.ended(id).Status)
+	require.Equal(t, 4, h.count(id, event.TypePermissionOutcome, "option_id", "no"))
+	require.Zero(t, h.count(id, event.TypePermissionOutcome, "option_id", "yes"))
+
+	parked := anything()
+	parked.Outside = event.OutsidePark
+	id = h.job(event.Job{Task: "run make\nsay made", Policy: parked})
+	require.Contains(t, h.until(id, is(event.JobParked)).Reason, "execute")
+	b, err := h.manager.Session(t.Context(), id)
+	require.NoError(t, err)
+	_, err = b.AnswerPermission(t.Context(), session.Answer{PermissionID: b.State().PendingPermissions[0], OptionID: "yes", Actor: event.Actor{Name: "ann"}})
+	require.NoError(t, err)
+	require.Equal(t, event.JobCompleted, h.ended(id).Status)
+	require.Equal(t, 1, h.count(id, event.TypePermissionOutcome, "by", "ann"))
+}
+
+func TestACancelledJobStartsNoMore(t *testing.T) {
+	h := start(t, options{Settings: jobs.Settings{AtOnce: 1}})
+	first := h.job(event.Job{Task: "hold"})
+	h.until(first, is(event.JobRunning))
+	second := h.job(event.Job{Task: "say second"})
+	by := event.Actor{Name: "ann", ID: "1"}
+	require.NoError(t, h.runner.Cancel(t.Context(), second, by))
+	require.Equal(t, event.JobCancelled, h.ended(second).Status)
+	require.Zero(t, h.count(second, event.TypeUserPrompt, "", ""))
+
+	require.NoError(t, h.runner.Cancel(t.Context(), first, by))
+	require.NoError(t, h.runner.Cancel(t.Context(), first, by))
+	require.Equal(t, event.JobCancelled, h.ended(first).Status)
+	require.Equal(t, 1, h.count(first, event.TypeTurnEnd, "by", "ann"))
+	require.NoError(t, h.runner.Cancel(t.Context(), first, by), "a repeated one changes nothing")
+}
+
+func TestACapEndsAJobWithWhatItDid(t *testing.T) {
+	hour := time.Now()
+	for name, job := range map[string]event.Job{
+		"rounds":       {Task: "edit a.txt\nedit b.txt\nedit c.txt\nhold", Caps: event.JobCaps{Rounds: 2}},
+		"tokens":       {Task: "edit a.txt\nuse 2000\nhold", Caps: event.JobCaps{Tokens: 1000}},
+		"wall_s":       {Task: "edit a.txt\nhold", Caps: event.JobCaps{WallS: 60}},
+		"events":       {Task: "edit a.txt\nhold", Caps: event.JobCaps{Events: 8}},
+		"output_bytes": {Task: "edit a.txt\nsay " + fmt.Sprint(make([]byte, 100)) + "\nhold", Caps: event.JobCaps{OutputBytes: 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var late atomic.Bool
+			h := start(t, options{now: func() time.Time {
+				if late.Load() {
+					return hour.Add(time.Hour)
+				}
+				return time.Now()
+			}})
+			id := h.job(job)
+			h.until(id, func(l event.JobLine) bool { return l.Status != event.JobQueued })
+			late.Store(name == "wall_s")
+			line := h.ended(id)
+			require.Equal(t, event.JobCancelled, line.Status)
+			require.Contains(t, line.Reason, "("+name+")")
+			require.Equal(t, 1, h.count(id, event.TypeSessionEnd, "", ""))
+		})
+	}
+}
+
+func TestAnErrorOfTheProviderIsFollowedByAFewMoreAttempts(t *testing.T) {
+	for _, c := range []struct {
+		errors int
+		status event.JobStatus
+	}{{2, event.JobCompleted}, {9, event.JobFailed}} {
+		cast := newCast()
+		cast.errors = c.errors
+		var ahead atomic.Int64
+		h := start(t, options{cast: cast, now: func() time.Time { return time.Now().Add(time.Duration(ahead.Add(1)) * time.Minute) }})
+		id := h.job(event.Job{Task: "say done"})
+		line := h.ended(id)
+		require.Equal(t, c.status, line.Status, line.Reason)
+		if c.status == event.JobFailed {
+			require.Equal(t, "overloaded", line.Reason)
+			require.Equal(t, 4, h.count(id, event.TypeTurnEnd, "", ""))
+		}
+	}
+}
+
+func TestJobsRunInAFairOrderWithinTheLimits(t *testing.T) {
+	for _, s := range []jobs.Settings{{AtOnce: 1}, {AtOnce: 3, PerProject: 2}} {
+		t.Run(fmt.Sprint(s.AtOnce), func(t *testing.T) { runFair(t, s) })
+	}
+}
+
+func runFair(t *testing.T, s jobs.Settings) {
+	h := start(t, options{idle: true})
+	projects := []string{"a", "b", "c"}
+	for _, p := range projects {
+		require.NoError(t, os.MkdirAll(filepath.Join(h.folder, p, ".git"), 0o755))
+	}
+	var ids []string
+	for i := range 30 {
+		project := projects[0]
+		if i%5 == 4 {
+			project = projects[1+i/5%2]
+		}
+		ids = append(ids, h.job(event.Job{Task: fmt.Sprintf("say %s %d", project, i)}, func(r *session.CreateRequest) {
+			r.Workspace = filepath.Join(h.folder, project)
+		}))
+	}
+	urgent := h.job(event.Job{Task: "say urgent", Priority: 1}, func(r *session.CreateRequest) { r.Workspace = filepath.Join(h.folder, "a") })
+	h.stop()
+
+	h = start(t, options{device: h.device, cast: h.cast, folder: h.folder, Settings: s})
+	for _, id := range append(ids, urgent) {
+		require.Equal(t, event.JobCompleted, h.ended(id).Status)
+	}
+	require.LessOrEqual(t, h.cast.most, s.AtOnce)
+	for task, n := range h.cast.told {
+		require.Equal(t, 1, n, task)
+	}
+	if s.AtOnce > 1 {
+		return // they begin in order, and their agents get the prompts in any
+	}
+	require.Equal(t, "say urgent", h.cast.order[0])
+	last := map[byte]int{}
+	for i, task := range h.cast.order {
+		last[task[4]] = i
+	}
+	require.Less(t, max(last['b'], last['c']), 11, "the small projects do not wait for all of the large one: %v", h.cast.order)
+}
+
+func TestARepeatedRequestMakesOneJob(t *testing.T) {
+	h := start(t, options{idle: true})
+	r := session.CreateRequest{Agent: "player", Workspace: h.folder, Key: "k", Actor: event.Actor{Name: "ann", ID: "1"}}
+	job := event.Job{Task: "say once", Policy: anything()}
+	one, made, err := h.manager.CreateJob(t.Context(), r, job)
+	require.NoError(t, err)
+	require.True(t, made)
+	two, made, err := h.manager.CreateJob(t.Context(), r, job)
+	require.NoError(t, err)
+	require.False(t, made)
+	require.Equal(t, one.SessionID, two.SessionID)
+	job.Task = "say another"
+	_, _, err = h.manager.CreateJob(t.Context(), r, job)
+	require.ErrorIs(t, err, state.ErrConflict)
+	require.Len(t, h.manager.Jobs(), 1)
+	require.Zero(t, h.manager.EverOpened(), "a job that waits is no open session")
+}
+
+func TestAJobWhoseCredentialIsGoneDoesNotRun(t *testing.T) {
+	h := start(t, options{mayRun: func(by event.Actor) bool { return by.ID != "1" }})
+	id := h.job(event.Job{Task: "say never"})
+	require.Equal(t, event.JobCancelled, h.ended(id).Status)
+	require.Empty(t, h.cast.told)
+}
+
+// TestAJobEndsOnceHoweverOftenItsHubIsKilled copies what is on the device at any moment of
+// a hub's work, and continues with a new hub on the copy.
+func TestAJobEndsOnceHoweverOftenItsHubIsKilled(t *testing.T) {
+	for seed := range seeds() {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			dice := rand.New(rand.NewPCG(uint64(seed), 1))
+			o := options{folder: t.TempDir(), cast: newCast(), Settings: jobs.Settings{AtOnce: 2}}
+			h := start(t, o)
+			var ids []string
+			for i := range 6 {
+				ids = append(ids, h.job(event.Job{Task: fmt.Sprintf("edit %d.txt\nsay %d", i, i), Resume: event.JobAuto}))
+			}
+			cancelled := ids[dice.IntN(len(ids))]
+			require.NoError(t, h.runner.Cancel(t.Context(), cancelled, event.Actor{Name: "ann"}))
+			for range dice.IntN(5) {
+				for range dice.IntN(20) {
+					select {
+					case <-h.manager.Changed():
+					case <-time.After(10 * time.Millisecond): // nothing changes any more
+					}
+				}
+				o.device = h.device.Copy()
+				h.stop()
+				h = start(t, o)
+			}
+			for _, id := range ids {
+				line := h.ended(id)
+				require.Contains(t, []event.JobStatus{event.JobCompleted, event.JobCancelled}, line.Status, h.log(id))
+				if id != cancelled {
+					require.Equal(t, event.JobCompleted, line.Status, h.log(id))
+				}
+				require.Equal(t, 1, h.count(id, event.TypeSessionEnd, "", ""), h.log(id))
+				require.LessOrEqual(t, h.count(id, event.TypeUserPrompt, "prompt_id", "job-"+id), 1, h.log(id))
+			}
+		})
+	}
+}
+
+// seeds is how many random orders a test tries.
+func seeds() int {
+	if os.Getenv("ABIDE_SOAK") != "" {
+		return 200
+	}
+	return 10
+}

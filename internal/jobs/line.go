@@ -1,0 +1,103 @@
+package jobs
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
+)
+
+// waiting is a job that has not ended.
+type waiting struct {
+	id, agent, project string
+	priority           int
+	made               time.Time
+	queued             bool // it has not started
+}
+
+// line holds the jobs that have not ended.
+type line struct {
+	jobs map[string]waiting // by their ids
+	// turn is when a job of each project was begun last, in steps.
+	turn map[string]int
+	step int
+}
+
+func newLine() line { return line{jobs: map[string]waiting{}, turn: map[string]int{}} }
+
+// put notes what the list of sessions says of a job.
+func (l *line) put(info list.Info) {
+	if info.Job.Status.Ended() || info.Imported {
+		delete(l.jobs, info.SessionID)
+		return
+	}
+	l.jobs[info.SessionID] = waiting{
+		id: info.SessionID, agent: info.Agent, project: cmp.Or(projectOf(info), info.Workspace),
+		priority: info.Job.Priority, made: info.CreatedAt, queued: info.Job.Status == event.JobQueued,
+	}
+}
+
+// projectOf is the folder that the job's workspace is, or is a copy of.
+func projectOf(info list.Info) string {
+	if info.Worktree != nil {
+		return info.Worktree.Of
+	}
+	return info.ProjectRoot
+}
+
+// next returns the jobs to bring forward now. going are those that already are: they take
+// the places of the settings. Jobs that started earlier come at once. Of those that wait,
+// the ones with the highest priority come first; among them those of the project with the
+// fewest running jobs, or else of the one whose turn was longest ago, so that no project
+// waits for all of another's; then the oldest.
+func (l *line) next(s Settings, going map[string]bool) (ids []string) {
+	agents, projects, running := map[string]int{}, map[string]int{}, 0
+	count := func(w waiting) {
+		agents[w.agent]++
+		projects[w.project]++
+		running++
+	}
+	var queue []waiting
+	for _, w := range slices.SortedFunc(maps.Values(l.jobs), older) {
+		switch {
+		case going[w.id]:
+			count(w)
+		case !w.queued:
+			count(w)
+			ids = append(ids, w.id)
+		default:
+			queue = append(queue, w)
+		}
+	}
+	for running < cmp.Or(s.AtOnce, atOnce) {
+		best := -1
+		for i, w := range queue {
+			if s.PerAgent > 0 && agents[w.agent] >= s.PerAgent || s.PerProject > 0 && projects[w.project] >= s.PerProject {
+				continue
+			}
+			if best < 0 || cmp.Or(
+				cmp.Compare(queue[best].priority, w.priority),
+				cmp.Compare(projects[w.project], projects[queue[best].project]),
+				cmp.Compare(l.turn[w.project], l.turn[queue[best].project]),
+			) < 0 {
+				best = i // queue is ordered by age
+			}
+		}
+		if best < 0 {
+			break
+		}
+		count(queue[best])
+		l.step++
+		l.turn[queue[best].project] = l.step
+		ids = append(ids, queue[best].id)
+		queue = slices.Delete(queue, best, best+1)
+	}
+	return ids
+}
+
+func older(a, b waiting) int {
+	return cmp.Or(a.made.Compare(b.made), cmp.Compare(a.id, b.id))
+}

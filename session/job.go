@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/resume"
+	"github.com/abidehub/abide/session/state"
+)
+
+// CreateJob writes the session of a new job, which waits for its start and is not open.
+// With a key it makes one, however often the request is repeated; made is false for a
+// repeated one. It is ErrConflict if the key was used for another request.
+func (m *Manager) CreateJob(ctx context.Context, r CreateRequest, job event.Job) (info list.Info, made bool, err error) {
+	r.job = &job
+	if r.Key == "" {
+		id, err := m.begin(ctx, r)
+		return m.jobLine(id), err == nil, err
+	}
+	if err := state.CheckID("a new job", r.Key); err != nil {
+		return list.Info{}, false, err
+	}
+	done, err := m.creating.hold(ctx, creationKey{r.Actor.ID, r.Key})
+	if err != nil {
+		return list.Info{}, false, err
+	}
+	defer done()
+	if md, before := m.madeBy(r); before {
+		return m.listed(md), false, r.sameAs(md)
+	}
+	id, err := m.begin(ctx, r)
+	return m.jobLine(id), err == nil, err
+}
+
+func (m *Manager) jobLine(id string) list.Info {
+	meta, _ := m.journal.Listed(id)
+	return m.listed(meta)
+}
+
+// Jobs lists the sessions that are jobs, newest first. It opens none.
+func (m *Manager) Jobs() (jobs []list.Info) {
+	for md := range m.journal.Newest(journal.Place{}) {
+		if info := m.listed(md); info.Job != nil {
+			jobs = append(jobs, info)
+		}
+	}
+	return jobs
+}
+
+// JobState is a job and what its session does now.
+type JobState struct {
+	state.Job
+	// Status is where the job is.
+	Status event.JobStatus
+	// Turn counts the turns; Open means that the latest has no end.
+	Turn int
+	Open bool
+	// Waiting counts the prompts in the queue.
+	Waiting int
+	// Interruption is the unsettled interruption; nil if there is none.
+	Interruption *state.Interruption
+	// Events are those of the log.
+	Events int64
+	// Ended means that the session is ended.
+	Ended bool
+}
+
+// errNoJob is the error of a verb on a session that is none.
+var errNoJob = fmt.Errorf("%w: this session is not a job", state.ErrNotFound)
+
+// Job returns how far the job is.
+func (b *BackgroundSession) Job(ctx context.Context) (JobState, error) {
+	return ask(ctx, b.mail, func(e *engine) (JobState, error) {
+		f := &e.fold
+		if f.Job == nil || e.imported {
+			return JobState{}, errNoJob
+		}
+		return JobState{
+			Job: *f.Job, Status: f.Job.Status(e.listing.status()), Turn: f.Turn, Open: f.Open, Waiting: e.queue.Len(),
+			Interruption: e.interruption().Shown(), Events: int64(f.Seq), Ended: f.Ended,
+		}, nil
+	})
+}
+
+// StepJob records a step in the job's life, once: a job that has ended takes none, and one
+// that is to end only the end.
+func (b *BackgroundSession) StepJob(ctx context.Context, step event.JobStep, by event.Actor) error {
+	return tell(ctx, b.mail, func(e *engine) error {
+		job := e.fold.Job
+		if job == nil || e.imported {
+			return errNoJob
+		}
+		if is := job.Step.Status; is.Ended() || is == step.Status || is == event.JobStopping && !step.Status.Ended() {
+			return nil
+		}
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		if step.Status.Ended() {
+			return e.endJob(step, by)
+		}
+		_, err := e.write(e.entries(jobNote(step, by))...)
+		return e.stuck(err)
+	})
+}
+
+// endJob records the end of a job and that of its session.
+func (e *engine) endJob(step event.JobStep, by event.Actor) error {
+	result, err := json.Marshal(JobResult{Status: step.Status, Summary: e.fold.Job.Answer})
+	if err != nil { // strings alone
+		return err
+	}
+	end := state.EndOf("the job is over", by)
+	end.Result = result
+	return e.end(end, jobNote(step, by))
+}
+
+// JobResult is the result of a job, in its session_end.
+type JobResult struct {
+	Status event.JobStatus `json:"status"`
+	// Summary is the agent's last message, at most 16 KiB.
+	Summary string `json:"summary,omitempty"`
+}
+
+// jobNote is the hub's statement about a step of a job.
+func jobNote(step event.JobStep, by event.Actor) event.Note {
+	raw, err := json.Marshal(step)
+	if err != nil { // encoding strings never fails
+		panic(err)
+	}
+	return event.Note{Method: state.NoteJob, Text: event.Text(step.Words()), Raw: raw, By: by.Name, ByID: by.ID}
+}
+
+// ResumeUnchanged resumes the open interruption if a person would have nothing to confirm,
+// else it is *resume.NeedsConfirmation.
+func (b *BackgroundSession) ResumeUnchanged(ctx context.Context, interruptionID string) error {
+	err := b.resumeUnchanged(ctx, interruptionID)
+	var settled *resume.AlreadySettled
+	if errors.As(err, &settled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,236 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// NoteJob is the method of the note about a step of a job. Its raw value is an
+// event.JobStep. NoteCheckpoint is that of the note at the end of each round, with an
+// event.JobCheckpoint.
+const (
+	NoteJob        = "abide/job"
+	NoteCheckpoint = "abide/checkpoint"
+)
+
+const (
+	// mostRoundFiles limits the files that a checkpoint names.
+	mostRoundFiles = 50
+	// summaryBytes limits the summary of a job.
+	summaryBytes = 16 << 10
+)
+
+// Job is how far a job is, according to the log.
+type Job struct {
+	Given event.Job `json:"given"`
+	// Step is the last one; its Status is empty before the job starts.
+	Step event.JobStep `json:"step,omitzero"`
+	// StartedAt and FinishedAt are zero before.
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+	// By is the actor of the step, where that was a person.
+	By string `json:"by,omitempty"`
+
+	// Rounds counts the checkpoints; Last is the newest one's line.
+	Rounds int    `json:"rounds,omitempty"`
+	Last   string `json:"last,omitempty"`
+	// RoundOver means that a round ended of which there is no checkpoint yet.
+	RoundOver bool `json:"round_over,omitempty"`
+	// Round is the present round.
+	Round Round `json:"round,omitzero"`
+	// Tokens is the most that the agent's context had, Cost the latest report.
+	Tokens int64   `json:"tokens,omitempty"`
+	Cost   float64 `json:"cost,omitempty"`
+	// Output counts the bytes that the agent and its tools said.
+	Output int64 `json:"output,omitempty"`
+	// Denied counts the requests that its policy refused.
+	Denied int `json:"denied,omitempty"`
+	// End is the end of the latest turn; nil while it is open, and before the first.
+	End *event.TurnEnd `json:"end,omitempty"`
+	// Answer is the beginning of the agent's newest message.
+	Answer    string `json:"answer,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+}
+
+// Round is what was done since the last checkpoint.
+type Round struct {
+	Files    []string `json:"files,omitempty"`
+	Commands int      `json:"commands,omitempty"`
+	Failures int      `json:"failures,omitempty"`
+	// Calls counts the calls that ended, Titles are those of the first ones.
+	Calls  int      `json:"calls,omitempty"`
+	Titles []string `json:"titles,omitempty"`
+}
+
+// JobLineOf is a job before its first event, in lists.
+func JobLineOf(j event.Job) event.JobLine {
+	return event.JobLine{Status: event.JobQueued, Title: FirstSentence(j.Task), Priority: j.Priority, DelegatedBy: j.DelegatedBy}
+}
+
+// Status returns where a job is whose session has a status.
+func (j *Job) Status(session Status) event.JobStatus {
+	switch {
+	case j.Step.Status.Ended() || j.Step.Status == event.JobStopping:
+		return j.Step.Status
+	case j.Step.Status == "":
+		return event.JobQueued
+	case session == StatusNeedsYou || session == StatusInterrupted || session == StatusDamaged:
+		return event.JobParked
+	}
+	return event.JobRunning
+}
+
+// Line returns the job for lists. waits says what a parked job waits for.
+func (j *Job) Line(session Status, waits string) event.JobLine {
+	line := JobLineOf(j.Given)
+	line.Status, line.Reason, line.Rounds, line.Last = j.Status(session), j.Step.Reason, j.Rounds, j.Last
+	if line.Status == event.JobParked {
+		line.Reason = waits
+	}
+	if at := j.StartedAt; !at.IsZero() {
+		line.StartedAt = &at
+	}
+	if at := j.FinishedAt; !at.IsZero() {
+		line.FinishedAt = &at
+	}
+	return line
+}
+
+// Over returns the cap that the job has reached; empty if there is none. events counts
+// those of its log.
+func (j *Job) Over(now time.Time, events int64) (limit, words string) {
+	given := j.Given.Caps
+	for _, c := range []struct {
+		name       string
+		limit, now float64
+		words      string
+	}{
+		{"wall_s", float64(given.WallS), now.Sub(j.StartedAt).Seconds(), "seconds"},
+		{"rounds", float64(given.Rounds), float64(j.Rounds), "rounds"},
+		{"tokens", float64(given.Tokens), float64(j.Tokens), "tokens"},
+		{"cost", given.Cost, j.Cost, "of cost"},
+		{"events", float64(given.Events), float64(events), "events"},
+		{"output_bytes", float64(given.OutputBytes), float64(j.Output), "bytes of output"},
+	} {
+		if c.limit > 0 && c.now >= c.limit {
+			return c.name, fmt.Sprintf("It reached its limit of %v %s (%s).", c.limit, c.words, c.name)
+		}
+	}
+	return "", ""
+}
+
+// Checkpoint returns that of the round that is over.
+func (j *Job) Checkpoint() event.JobCheckpoint {
+	r := j.Round
+	line := strings.Join(r.Titles, "; ")
+	if more := r.Calls - len(r.Titles); more > 0 {
+		line += fmt.Sprintf("; %d more", more)
+	}
+	return event.JobCheckpoint{
+		N: j.Rounds + 1, Files: r.Files, Commands: r.Commands, Failures: r.Failures, Tokens: j.Tokens, Line: Cut(OneLine(line), LineRunes),
+	}
+}
+
+// apply applies an event of the job's session.
+func (j *Job) apply(at time.Time, p event.Payload, tools *ToolCalls) {
+	switch p := p.(type) {
+	case event.AgentMessage:
+		j.roundOver(tools)
+		j.Output += int64(len(p.Text))
+		j.answer(p)
+	case event.ToolCall:
+		if !p.Status.Done() {
+			j.roundOver(tools)
+		}
+		j.call(p.ToolCallFields, tools)
+	case event.ToolCallUpdate:
+		j.call(p.ToolCallFields, tools)
+	case event.UserPrompt:
+		j.End = nil
+	case event.TurnEnd:
+		j.roundOver(tools)
+		j.End = &event.TurnEnd{StopReason: p.StopReason, By: p.By, ByID: p.ByID, Error: p.Error}
+	case event.Usage:
+		j.Tokens = max(j.Tokens, p.Used)
+		if p.Cost != nil {
+			j.Cost = max(j.Cost, p.Cost.Amount)
+		}
+	case event.Note:
+		j.statement(at, p)
+	}
+}
+
+// roundOver notes that the model answers again after calls that ended.
+func (j *Job) roundOver(tools *ToolCalls) {
+	j.RoundOver = j.RoundOver || j.Round.Calls > 0 && len(tools.Unfinished()) == 0
+}
+
+// answer keeps the beginning of the newest message.
+func (j *Job) answer(p event.AgentMessage) {
+	if p.MessageID != j.MessageID {
+		j.Answer, j.MessageID = "", p.MessageID
+	}
+	text := string(p.Text)
+	if room := summaryBytes - len(j.Answer); len(text) > room {
+		for text = text[:max(0, room)]; !utf8.ValidString(text); {
+			text = text[:len(text)-1]
+		}
+	}
+	j.Answer += text
+}
+
+// call counts a call that ends, once. The call is in tools already.
+func (j *Job) call(f event.ToolCallFields, tools *ToolCalls) {
+	j.Output += int64(len(f.Content) + len(f.ContentAdded) + len(f.RawOutput))
+	if !f.Status.Done() {
+		return
+	}
+	about := tools.said(f.ToolCallID)
+	r := &j.Round
+	if r.Calls++; len(r.Titles) < 3 && about.Title != "" {
+		r.Titles = append(slices.Clip(r.Titles), Cut(OneLine(about.Title), 80))
+	}
+	if f.Status == event.ToolFailed {
+		r.Failures++
+		return
+	}
+	switch about.Kind {
+	case "execute":
+		r.Commands++
+	case "edit", "delete", "move":
+		for _, l := range f.Locations {
+			if len(r.Files) < mostRoundFiles && !slices.Contains(r.Files, l.Path) {
+				r.Files = append(slices.Clip(r.Files), l.Path)
+			}
+		}
+	}
+}
+
+// statement applies a note of the hub about the job.
+func (j *Job) statement(at time.Time, n event.Note) {
+	switch n.Statement() {
+	case NoteCheckpoint:
+		var c event.JobCheckpoint
+		if json.Unmarshal(n.Raw, &c) == nil {
+			j.Rounds, j.Last, j.Round, j.RoundOver = c.N, c.Line, Round{}, false
+		}
+	case NoteJob:
+		var s event.JobStep
+		if json.Unmarshal(n.Raw, &s) != nil {
+			return
+		}
+		j.Step, j.By = s, n.By
+		switch {
+		case s.Status == event.JobRunning && j.StartedAt.IsZero():
+			j.StartedAt = at
+		case s.Status.Ended():
+			j.FinishedAt = at
+		}
+	}
+}
