@@ -23,6 +23,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/abidehub/abide/internal/workspace"
@@ -128,7 +129,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	})
 	require.NoError(t, err)
 	h.server, err = server.New(server.Options{Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
-		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
+		Manager: h.manager, Jobs: jobs.New(jobs.Options{Manager: h.manager}), Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
 			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/settings"
@@ -194,7 +195,16 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		question = told.next()
 	}
 
+	var job wire.JobInfo
+	h.api("POST", "/api/jobs", map[string]any{"task": "say hello", "worktree": false}).decode(t, &job)
+
 	calls := []apiCall{
+		{"GET", "/api/jobs", "", nil},
+		{"GET", "/api/jobs/{id}", "/api/jobs/" + job.JobID, nil},
+		{"POST", "/api/jobs", "", map[string]any{"task": "say hello", "policy": map[string]any{"preset": "edit"}, "caps": map[string]any{"rounds": 3}}},
+		{"POST", "/api/jobs/start", "", map[string]any{"task": "say hello"}},
+		{"POST", "/api/jobs/{id}/cancel", "/api/jobs/" + job.JobID + "/cancel", nil},
+		{"POST", "/api/jobs/{id}/retry", "/api/jobs/" + job.JobID + "/retry", nil},
 		{"GET", "/api/sessions/{id}/interruption", cut[0].path + "/interruption", nil},
 		{"POST", "/api/sessions/{id}/resume", cut[0].path + "/resume", cut[0].body},
 		{"POST", "/api/sessions/{id}/dismiss", cut[1].path + "/dismiss", cut[1].body},

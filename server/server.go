@@ -22,6 +22,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/api"
@@ -31,7 +32,9 @@ import (
 
 // Options are the parts of a Server.
 type Options struct {
-	Manager  *session.Manager
+	Manager *session.Manager
+	// Jobs runs jobs.
+	Jobs     *jobs.Runner
 	Registry *auth.Registry
 	Door     *auth.Door
 	// Audit records grants, answers, deletions and refusals; the zero Trail records
@@ -122,7 +125,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.api = api.New(api.Parts{
-		Manager: o.Manager, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders, Agents: o.Agents,
+		Manager: o.Manager, Jobs: o.Jobs, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders, Agents: o.Agents,
 		HubID: o.HubID, Version: o.Version, Logger: o.Logger, Request: o.Timing.Request, Live: live{s},
 	})
 	return s, nil

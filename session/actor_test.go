@@ -17,9 +17,11 @@ import (
 func TestEveryVerbTakesAnActor(t *testing.T) {
 	reads := []string{
 		"OpenBlob", "OpenError", "ReadError", "Comments", "Export", "Overview", "Interruption", "Rules",
-		"Draft",  // words for a commit
-		"Like",   // completes a rule and keeps nothing
-		"Record", // the recorder's id stands for the actor of Manager.Record
+		"Draft", // words for a commit
+		"Job",
+		"ResumeUnchanged", // as the hub
+		"Like",            // completes a rule and keeps nothing
+		"Record",          // the recorder's id stands for the actor of Manager.Record
 	}
 	actor := reflect.TypeFor[event.Actor]()
 	takes := func(in reflect.Type) bool {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -30,7 +29,7 @@ func (r *jobRounds) watch() {
 	if err != nil { // encoding strings and numbers never fails
 		panic(err)
 	}
-	note := event.Note{Method: state.NoteCheckpoint, Text: event.Text(fmt.Sprintf("Round %d: %s", at.N, at.Line)), Raw: raw}
+	note := event.Note{Method: state.NoteCheckpoint, Raw: raw}
 	if err := r.write(note); err != nil {
 		r.wake(time.Now().Add(roundAgain))
 	}

@@ -26,8 +26,10 @@ func statements(t *testing.T) []event.Note {
 	raw := map[string]json.RawMessage{
 		state.NoteBranch:    json.RawMessage(`{"act":"commit","stage":"done","key":"k"}`),
 		state.NoteRuleAdded: rule, state.NoteRuleRevoked: own, state.NoteRecording: json.RawMessage(`{"id":"x","open":true}`),
-		state.NoteSetup:     json.RawMessage(`{"failed":"exit code 1"}`),
-		transcript.NoteUndo: json.RawMessage(`{"n":1,"phase":"done","turn":1,"what":"files"}`),
+		state.NoteSetup:      json.RawMessage(`{"failed":"exit code 1"}`),
+		transcript.NoteUndo:  json.RawMessage(`{"n":1,"phase":"done","turn":1,"what":"files"}`),
+		state.NoteJob:        json.RawMessage(`{"status":"completed"}`),
+		state.NoteCheckpoint: json.RawMessage(`{"n":1,"line":"edit"}`),
 	}
 	var notes []event.Note
 	for _, method := range state.Statements() {
@@ -42,6 +44,7 @@ func TestOnlyTheHubChangesAStateByAStatement(t *testing.T) {
 	fold := func(n event.Note) state.Fold {
 		var f state.Fold
 		own, _ := json.Marshal(map[string]any{"rule": state.Rule{ID: "own", Scope: state.RuleSession, Effect: state.RuleReject}})
+		f.Apply(1, time.Time{}, 0, event.SessionStart{Job: &event.Job{Task: "a task"}})
 		f.Apply(1, time.Time{}, 0, event.Note{Method: state.NoteRuleAdded, Raw: own})
 		f.Changed = false
 		f.Apply(2, time.Time{}, 0, n)

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
 	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/record"
@@ -54,6 +55,7 @@ type hub struct {
 	agents    *agents
 	audit     *audit.Trail
 	manager   *session.Manager
+	jobs      *jobs.Runner
 	notify    *notify.Notifier
 	server    *server.Server
 	listeners []net.Listener
@@ -113,11 +115,15 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
-		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Permissions: settings.Permissions, Limits: settings.Limits,
+		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
 	if err != nil {
 		return h, err
 	}
+	h.jobs = jobs.New(jobs.Options{
+		Manager: h.manager, Settings: jobs.Settings(c.Jobs), Logger: logger,
+		MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
+	})
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	h.notify, err = notify.Open(notify.Options{
@@ -128,7 +134,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	}
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
+		Manager: h.manager, Jobs: h.jobs, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
 		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, Agents: h.agentGate(), App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
@@ -198,7 +204,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
 	queues, directories := map[string]settings.Queue{}, map[string][]string{}
 	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: map[string][]string{}, Setups: map[string][]string{}}
-	git := map[string]settings.Git{}
+	git, tests := map[string]settings.Git{}, map[string][]string{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
@@ -212,6 +218,9 @@ func (h *hub) settings(c config.Config) settings.Hub {
 		if p.Git != nil {
 			git[dir] = settings.Git(*p.Git)
 		}
+		if len(p.Tests) > 0 {
+			tests[dir] = p.Tests
+		}
 		if p.Directories != nil {
 			directories[dir] = p.Directories
 		}
@@ -221,7 +230,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, UndoWait: c.UndoWait,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, UndoWait: c.UndoWait,
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},
@@ -262,6 +271,7 @@ func queueSettings(q config.Queue) settings.Queue {
 func (h *hub) serve(ctx context.Context) error {
 	h.run("credentials", h.registry.Run)
 	h.run("notifications", h.notify.Run)
+	h.beside.Go(func() { h.jobs.Run(h.ctx) })
 	h.run("recordings", h.takeRecordings)
 	return h.server.Serve(ctx, h.listeners...)
 }
@@ -316,6 +326,7 @@ func (h *hub) reconfigure(c config.Config) {
 	}
 	h.warnOfExposure(settings)
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
+	h.jobs.Configure(jobs.Settings(c.Jobs))
 	h.notify.Configure(guard(c), channels(c), publicBase(c))
 	h.store.SetKeep(int64(c.KeepLogMiB) << 20)
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})

@@ -18,7 +18,7 @@ func (p *Program) Commands() []*cobra.Command {
 		GroupDo: {
 			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.queue(), p.rename(), p.pin(), p.archive(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(),
 		},
-		GroupStay: {p.attach(), p.run()},
+		GroupStay: {p.attach(), p.run(), p.jobVerbs().command()},
 	} {
 		for _, cmd := range commands {
 			cmd.GroupID = group
@@ -26,6 +26,12 @@ func (p *Program) Commands() []*cobra.Command {
 		}
 	}
 	return list
+}
+
+func (p *Program) jobVerbs() jobVerbs {
+	return jobVerbs{
+		onHub: p.onHub, flag: p.JSONFlag, asJSON: func() bool { return p.json }, print: p.PrintJSON, table: p.table, words: p.words, folder: p.folder, find: p.find, out: p.Stdout,
+	}
 }
 
 // onHub makes a command that speaks to a hub.

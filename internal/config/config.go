@@ -46,6 +46,8 @@ type Config struct {
 	// Worktrees is where the sessions' working copies of repositories are made: a
 	// directory, or BesideRepository.
 	Worktrees string
+	// Jobs limits the jobs that run at once.
+	Jobs Jobs
 	// UndoWait is how long a prompt waits until the files are kept as they are before it; 0
 	// is no undo.
 	UndoWait time.Duration
@@ -67,6 +69,8 @@ type Project struct {
 	Queue *Queue
 	// Worktree is for the working copies of repositories there; nil leaves it.
 	Worktree *Worktree
+	// Tests are the commands that jobs may run that edit and test.
+	Tests []string
 	// Git is for acts on the branches of sessions there; nil leaves it.
 	Git *Git
 	// Directories are absolute ones in which the project's agents may work, too.
@@ -86,6 +90,9 @@ type Worktree struct {
 	// starts; empty runs none.
 	Setup []string
 }
+
+// Jobs limits the jobs that run at once. 0 of the last two is no limit.
+type Jobs struct{ AtOnce, PerAgent, PerProject int }
 
 // Git says what may be done on the branches of sessions.
 type Git struct {
@@ -227,6 +234,7 @@ func defaults() Config {
 	return Config{
 		Addr:        DefaultAddr,
 		Durability:  "balanced",
+		Jobs:        Jobs{AtOnce: 4},
 		UndoWait:    300 * time.Millisecond,
 		LogFileMiB:  256,
 		Open:        true,

@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, LogFileMiB: 256, Open: true, DemoAgent: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Jobs: config.Jobs{AtOnce: 4}, LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -109,11 +109,12 @@ agents:
 workspaces: [~/src, relative, /abs]
 worktrees: copies
 undo_wait: 2s
+jobs: {at_once: 2, per_agent: 3, per_project: 5}
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
 projects:
-  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true}}}
+  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true}, jobs: {test_commands: [go test *]}}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
@@ -122,7 +123,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, LogFileMiB: 64, KeepLogMiB: 4096,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5}, LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,
@@ -143,7 +144,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 		Projects: map[string]config.Project{
 			filepath.Join(home, "src"):                        {Queue: &config.Queue{Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"}},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
-			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true}},
+			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true}, Tests: []string{"go test *"}},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},

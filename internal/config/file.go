@@ -38,6 +38,7 @@ type file struct {
 	Workspaces  []string               `yaml:"workspaces"`
 	Worktrees   *string                `yaml:"worktrees"`
 	UndoWait    *string                `yaml:"undo_wait"`
+	Jobs        fileJobs               `yaml:"jobs"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
 	Projects    map[string]fileProject `yaml:"projects"`
@@ -78,6 +79,7 @@ type fileProject struct {
 	Queue    *fileProjectQueue `yaml:"queue"`
 	Worktree *fileWorktree     `yaml:"worktree"`
 	Git      *fileGit          `yaml:"git"`
+	Jobs     *fileProjectJobs  `yaml:"jobs"`
 
 	Directories []string `yaml:"directories"`
 }
@@ -85,6 +87,16 @@ type fileProject struct {
 type fileWorktree struct {
 	Copy  []string `yaml:"copy"`
 	Setup []string `yaml:"setup"`
+}
+
+type fileJobs struct {
+	AtOnce     *float64 `yaml:"at_once"`
+	PerAgent   *float64 `yaml:"per_agent"`
+	PerProject *float64 `yaml:"per_project"`
+}
+
+type fileProjectJobs struct {
+	TestCommands []string `yaml:"test_commands"`
 }
 
 type fileGit struct {
@@ -417,6 +429,9 @@ func (r reader) applyLimits(c *Config, f file) error {
 		{"$.limits.clients", &c.Limits.Clients, f.Limits.Clients},
 		{"$.limits.session_attachments_mib", &c.Limits.SessionAttachmentsMiB, f.Limits.SessionAttachmentsMiB},
 		{"$.limits.daily_attachments_mib", &c.Limits.DailyAttachmentsMiB, f.Limits.DailyAttachmentsMiB},
+		{"$.jobs.at_once", &c.Jobs.AtOnce, f.Jobs.AtOnce},
+		{"$.jobs.per_agent", &c.Jobs.PerAgent, f.Jobs.PerAgent},
+		{"$.jobs.per_project", &c.Jobs.PerProject, f.Jobs.PerProject},
 	} {
 		if err := r.setCount(limit.path, limit.to, limit.from); err != nil {
 			return err

@@ -80,6 +80,14 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 	if f.Git != nil {
 		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push}
 	}
+	if f.Jobs != nil {
+		for _, command := range f.Jobs.TestCommands {
+			if len(strings.Fields(strings.TrimSuffix(command, " *"))) == 0 {
+				return wrong(errors.New("a test command is empty"), "jobs", "test_commands")
+			}
+		}
+		p.Tests = f.Jobs.TestCommands
+	}
 	for _, name := range f.Directories {
 		at, err := r.loader.absolute(name, r.base)
 		if err == nil && name == "" {

@@ -44,7 +44,7 @@ func (l login) required() error {
 	}
 	_, err := os.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return sdk.NewAuthRequired(map[string]string{"reason": "the demo wants a login, as asked"})
+		return sdk.NewAuthRequired(map[string]string{"reason": "the demo needs a login, as asked"})
 	}
 	return err
 }

@@ -16,6 +16,8 @@ type waiting struct {
 	priority           int
 	made               time.Time
 	queued             bool // it has not started
+	// place is the folder that it works in and that is no working copy of its own.
+	place string
 }
 
 // line holds the jobs that have not ended.
@@ -34,8 +36,13 @@ func (l *line) put(info list.Info) {
 		delete(l.jobs, info.SessionID)
 		return
 	}
+	place := info.Workspace
+	if info.Worktree != nil {
+		place = ""
+	}
 	l.jobs[info.SessionID] = waiting{
-		id: info.SessionID, agent: info.Agent, project: cmp.Or(projectOf(info), info.Workspace),
+		place: place,
+		id:    info.SessionID, agent: info.Agent, project: cmp.Or(projectOf(info), info.Workspace),
 		priority: info.Job.Priority, made: info.CreatedAt, queued: info.Job.Status == event.JobQueued,
 	}
 }
@@ -54,10 +61,11 @@ func projectOf(info list.Info) string {
 // fewest running jobs, or else of the one whose turn was longest ago, so that no project
 // waits for all of another's; then the oldest.
 func (l *line) next(s Settings, going map[string]bool) (ids []string) {
-	agents, projects, running := map[string]int{}, map[string]int{}, 0
+	agents, projects, places, running := map[string]int{}, map[string]int{}, map[string]int{}, 0
 	count := func(w waiting) {
 		agents[w.agent]++
 		projects[w.project]++
+		places[w.place]++
 		running++
 	}
 	var queue []waiting
@@ -75,7 +83,7 @@ func (l *line) next(s Settings, going map[string]bool) (ids []string) {
 	for running < cmp.Or(s.AtOnce, atOnce) {
 		best := -1
 		for i, w := range queue {
-			if s.PerAgent > 0 && agents[w.agent] >= s.PerAgent || s.PerProject > 0 && projects[w.project] >= s.PerProject {
+			if w.place != "" && places[w.place] > 0 || s.PerAgent > 0 && agents[w.agent] >= s.PerAgent || s.PerProject > 0 && projects[w.project] >= s.PerProject {
 				continue
 			}
 			if best < 0 || cmp.Or(

@@ -14,6 +14,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/backlog"
@@ -45,6 +46,7 @@ type Live interface {
 // Parts are the parts of an API. Only Folders and Agents may be nil.
 type Parts struct {
 	Manager  *session.Manager
+	Jobs     *jobs.Runner
 	Registry *auth.Registry
 	Door     *auth.Door
 	Audit    *audit.Trail
@@ -64,6 +66,7 @@ type Parts struct {
 type API struct {
 	// Set at construction.
 	manager  *session.Manager
+	jobs     *jobs.Runner
 	registry *auth.Registry
 	door     *auth.Door
 	audit    *audit.Trail

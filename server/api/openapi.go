@@ -118,13 +118,17 @@ func (s schemas) responses(d doc) object {
 	if len(content) > 0 {
 		success["content"] = content
 	}
-	return object{
+	answers := object{
 		fmt.Sprint(d.status): success,
 		"default": object{
 			"description": "Refused; the code says why.",
 			"content":     object{"application/json": object{"schema": s.of(reflect.TypeFor[wire.Refused]())}},
 		},
 	}
+	if d.repeated != 0 {
+		answers[fmt.Sprint(d.repeated)] = success
+	}
+	return answers
 }
 
 // of returns a type's schema. Structs are described once and referenced.

@@ -62,8 +62,9 @@ type doc struct {
 	in, out any
 	// raw says that the body is bytes, which the handler reads as they come.
 	raw bool
-	// status is the status of success.
-	status int
+	// status is the status of success, and repeated that of a repeated request, if it is
+	// another.
+	status, repeated int
 	// stream is the media type of an alternative response.
 	stream string
 }

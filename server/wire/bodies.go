@@ -5,6 +5,7 @@ package wire
 func Bodies() []any {
 	return []any{
 		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, LoginInput{}, Login{}, PastSessions{}, Adopt{},
+		NewJob{}, JobInfo{}, Jobs{},
 		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
 		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},

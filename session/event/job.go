@@ -92,6 +92,8 @@ type JobLine struct {
 	Reason      string `json:"reason,omitempty"`
 	Priority    int    `json:"priority,omitempty"`
 	DelegatedBy string `json:"delegated_by,omitempty"`
+	// RequestedBy is who made it.
+	RequestedBy string `json:"requested_by,omitempty"`
 	// StartedAt and FinishedAt are absent before.
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`

@@ -38,11 +38,12 @@ func infoOf(m journal.Metadata) Info {
 		AgentSessionID: m.AgentSessionID,
 	}
 	if m.Job != nil && !m.Imported {
-		info.Job = m.JobLine
-		if info.Job == nil {
-			line := state.JobLineOf(*m.Job)
-			info.Job = &line
+		line := state.JobLineOf(*m.Job)
+		if m.JobLine != nil {
+			line = *m.JobLine
 		}
+		line.RequestedBy = m.CreatedBy
+		info.Job = &line
 		if info.Name == "" {
 			info.Name = info.Job.Title
 		}

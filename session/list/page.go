@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
@@ -29,11 +30,17 @@ type Options struct {
 	// Query selects sessions that contain all its words, in any case, in their
 	// name, last line, agent, project root, workspace or id.
 	Query string
+	// Jobs selects the jobs with this status, AnyJob all jobs. Empty selects every
+	// session.
+	Jobs event.JobStatus
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
 	// Cursor is the NextCursor of the previous page.
 	Cursor string
 }
+
+// AnyJob selects all jobs.
+const AnyJob event.JobStatus = "any"
 
 // Page is a page of the session list, newest first.
 type Page struct {
@@ -89,7 +96,7 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 	page := Page{Sessions: []Info{}}
 	for m := range newest(journal.Place(from)) {
 		info := line(m)
-		if !o.keeps(m, info.Status) || !hasWords(m, words) {
+		if !o.keepsJob(info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
 			continue
 		}
 		if len(page.Sessions) == limit {
@@ -100,6 +107,10 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 		page.Sessions = append(page.Sessions, info)
 	}
 	return page, nil
+}
+
+func (o Options) keepsJob(job *event.JobLine) bool {
+	return o.Jobs == "" || job != nil && (o.Jobs == AnyJob || o.Jobs == job.Status)
 }
 
 func (o Options) keeps(m journal.Metadata, status state.Status) bool {

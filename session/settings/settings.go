@@ -203,7 +203,9 @@ type Hub struct {
 	Directories map[string][]string
 	Worktrees   Worktrees
 	// Git are the settings of the directories that have some.
-	Git         map[string]Git
+	Git map[string]Git
+	// Tests are the test commands of projects, which jobs of the preset edit_test may run.
+	Tests       map[string][]string
 	Permissions Permissions
 	Limits      Limits
 	// UndoWait is how long a prompt waits at most until the files are kept as they are
@@ -261,6 +263,12 @@ func (s *Hub) SetupFor(workspace string) []string {
 	return command
 }
 
+// TestsFor returns the test commands of the project of a workspace.
+func (s *Hub) TestsFor(workspace string) []string {
+	tests, _ := nearest(s.Tests, workspace)
+	return tests
+}
+
 // GitFor returns what may be done on the branch of a session in workspace.
 func (s *Hub) GitFor(workspace string) Git {
 	git, _ := nearest(s.Git, workspace)
@@ -303,7 +311,7 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 // and Setups, as in those of sessions. A missing directory keeps its path.
 func (s *Hub) ResolveProjects() {
 	s.Directories, s.Worktrees.Setups = resolved(s.Directories), resolved(s.Worktrees.Setups)
-	s.Git = resolved(s.Git)
+	s.Git, s.Tests = resolved(s.Git), resolved(s.Tests)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 

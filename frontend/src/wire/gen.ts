@@ -821,6 +821,7 @@ export interface JobLine {
   reason?: string
   priority?: number
   delegated_by?: string
+  requested_by?: string
   started_at?: string
   finished_at?: string
   rounds?: number
@@ -1117,6 +1118,62 @@ export interface PastSessions {
 export interface Adopt {
   agent_session_id: string
   workspace?: string
+}
+
+export interface JobPlace {
+  branch?: string
+  base?: string
+  folder?: string
+  here?: boolean
+}
+
+export interface NewJob {
+  session_id?: string
+  agent?: string
+  workspace?: string
+  mode?: string
+  model?: string
+  task: string
+  files?: string[]
+  policy?: JobPolicy
+  caps?: JobCaps
+  worktree?: JobPlace
+  resume?: JobResume
+  priority?: number
+}
+
+export interface JobUsage {
+  rounds: number
+  tokens?: number
+  cost?: number
+  events: number
+  output_bytes: number
+}
+
+export interface JobInfo {
+  job_id: string
+  session_id?: string
+  repo: string
+  branch?: string
+  requested_by?: string
+  agent: string
+  title: string
+  status: JobStatus
+  error?: string
+  priority?: number
+  created_at: string
+  started_at?: string
+  finished_at?: string
+  rounds?: number
+  last?: string
+  input?: Job
+  result_summary?: string
+  usage?: JobUsage
+}
+
+export interface Jobs {
+  jobs: JobInfo[]
+  next_cursor?: string
 }
 
 export interface Recording {

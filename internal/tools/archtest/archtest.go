@@ -34,8 +34,8 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
-		"server/api":                  {[]string{"internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/running", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings", "session/branch"}, true},
+		"server":                      {[]string{"internal/jobs", "internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
+		"server/api":                  {[]string{"internal/jobs", "internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/running", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings", "session/branch"}, true},
 		"server/running":              {[]string{"internal/auth", "session/state"}, false},
 		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
@@ -83,7 +83,7 @@ func arrows() map[string]row {
 		"internal/record":             {[]string{"internal/bell", "internal/client", "internal/disk", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/recorded", "session/state", "session/store"}, false},
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
-		"internal/jobs":               {[]string{"session", "session/event", "session/list", "session/state", "internal/bell"}, false},
+		"internal/jobs":               {[]string{"internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
 		"internal/outgoing":           {nil, false},
 		"internal/known":              {nil, false},

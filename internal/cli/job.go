@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// The exit codes of job run --wait beside ExitDone and ExitFailed.
+const (
+	exitParked  = 4
+	exitTimeout = 5
+)
+
+// jobLook is how often job run --wait looks.
+const jobLook = time.Second
+
+// jobVerbs are the verbs of the command job. What they need of a Program is set.
+type jobVerbs struct {
+	onHub  func(*cobra.Command, func(context.Context, *client.Hub, []string) error) *cobra.Command
+	flag   func(*cobra.Command) // of --json
+	asJSON func() bool
+	print  func(any) error
+	table  func([][]string) error
+	words  func(string) (string, error)
+	folder func(string) (string, error)
+	find   func(context.Context, *client.Hub, string) (wire.SessionInfo, error)
+	out    io.Writer
+}
+
+// jobFlags are those of job run and job ls.
+type jobFlags struct {
+	agent, folder, mode, model string
+	preset, status             string
+	allow, files               []string
+	here, park, auto, wait     bool
+	priority                   int
+	timeout                    time.Duration
+	caps                       event.JobCaps
+	branch, base               string
+}
+
+func (v jobVerbs) command() *cobra.Command {
+	var f jobFlags
+	cmd := v.onHub(&cobra.Command{
+		Use:   "job run TASK | ls | show ID | cancel ID | retry ID",
+		Short: "Run work to its end without a person",
+		Long: "A job is a session with a task, a policy and an end, which nobody has to watch. run makes one and prints its id; a task\n" +
+			"of - is read from stdin. Its agent may read; --preset edit lets it edit files, too, and edit_test run the project's test\n" +
+			"commands. --allow adds a kind of action, with a path or, for execute, a command: edit:src, 'execute:npm test',\n" +
+			"'execute:go test *'. What is outside is refused. It works in a working copy of the folder's repository, unless --here.\n" +
+			"With --wait it exits with 0 when the job is completed, 1 when it failed or was cancelled, 4 when it waits for a person, and 5\n" +
+			"after --timeout. `abide tail ID` follows a job.",
+		Example: "abide job run --preset edit 'fix the typos in docs'\nabide job ls --status running\nabide job show 9f3a\nabide job cancel 9f3a",
+		Args:    jobArgs,
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		id := ""
+		if len(args) == 2 && args[0] != "run" {
+			s, err := v.find(ctx, hub, args[1])
+			if err != nil {
+				return err
+			}
+			id = s.SessionID
+		}
+		switch args[0] {
+		case "run":
+			return v.run(ctx, hub, f, args[1])
+		case "ls":
+			return v.list(ctx, hub, event.JobStatus(f.status))
+		case "show":
+			job, err := hub.Job(ctx, id)
+			return v.show(job, err)
+		case "cancel":
+			job, err := hub.CancelJob(ctx, id)
+			return v.line(job, err)
+		default:
+			job, err := hub.RetryJob(ctx, id, rand.Text())
+			return v.line(job, err)
+		}
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&f.agent, "agent", "", "with run, the configured agent `A`")
+	flags.StringVar(&f.folder, "folder", "", "with run, work on folder `F` (default: the current one; with --hub, the hub's default)")
+	flags.StringVar(&f.mode, "mode", "", "with run, begin in mode `M` of the agent")
+	flags.StringVar(&f.model, "model", "", "with run, begin with model `M` of the agent")
+	flags.StringVar(&f.preset, "preset", "", "with run, what the agent may do: read, edit or edit_test")
+	flags.StringArrayVar(&f.allow, "allow", nil, "with run, allow `KIND[:PATH or COMMAND]`; may be given again")
+	flags.StringArrayVar(&f.files, "file", nil, "with run, name `FILE` of the folder in the task; may be given again")
+	flags.BoolVar(&f.park, "park", false, "with run, wait for a person where something is not allowed")
+	flags.BoolVar(&f.auto, "auto", false, "with run, go on after an interruption where nothing has to be confirmed")
+	flags.BoolVar(&f.here, "here", false, "with run, work in the folder itself")
+	flags.StringVar(&f.branch, "branch", "", "with run, call the new branch `B`")
+	flags.StringVar(&f.base, "base", "", "with run, begin at the branch, tag or commit `REF`")
+	flags.IntVar(&f.priority, "priority", 0, "with run, start before jobs with less than `N`")
+	flags.Int64Var(&f.caps.WallS, "max-seconds", 0, "with run, end it after `N` seconds")
+	flags.IntVar(&f.caps.Rounds, "max-rounds", 0, "with run, end it after `N` rounds")
+	flags.Int64Var(&f.caps.Tokens, "max-tokens", 0, "with run, end it at `N` tokens")
+	flags.Float64Var(&f.caps.Cost, "max-cost", 0, "with run, end it at a cost of `N`")
+	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
+	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
+	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
+	v.flag(cmd)
+	return cmd
+}
+
+func jobArgs(_ *cobra.Command, args []string) error {
+	want := map[string]int{"run": 2, "ls": 1, "show": 2, "cancel": 2, "retry": 2}
+	if len(args) == 0 || want[args[0]] != len(args) {
+		return fmt.Errorf("job takes run TASK, ls, show ID, cancel ID or retry ID")
+	}
+	return nil
+}
+
+// request is the new job that the flags ask for.
+func (f jobFlags) request(task, folder string) (wire.NewJob, error) {
+	j := wire.NewJob{
+		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority,
+		Policy: event.JobPolicy{Preset: event.JobPreset(f.preset)},
+	}
+	for _, text := range f.allow {
+		kind, of, _ := strings.Cut(text, ":")
+		a := event.Allowed{Kind: event.ToolKind(kind), Path: of}
+		if kind == "execute" {
+			a.Path, a.Command = "", of
+		}
+		j.Policy.Allow = append(j.Policy.Allow, a)
+	}
+	if f.park {
+		j.Policy.Outside = event.OutsidePark
+	}
+	if f.auto {
+		j.Resume = event.JobAuto
+	}
+	switch {
+	case f.here && f.branch+f.base != "":
+		return j, Usagef("--here makes no branch")
+	case f.here:
+		j.Worktree = &wire.JobPlace{Here: true}
+	case f.branch+f.base != "":
+		j.Worktree = &wire.JobPlace{Branch: f.branch, Base: f.base}
+	}
+	return j, nil
+}
+
+func (v jobVerbs) run(ctx context.Context, hub *client.Hub, f jobFlags, task string) error {
+	task, err := v.words(task)
+	if err != nil {
+		return err
+	}
+	folder, err := v.folder(f.folder)
+	if err != nil {
+		return err
+	}
+	request, err := f.request(task, folder)
+	if err != nil {
+		return err
+	}
+	job, err := hub.CreateJob(ctx, rand.Text(), request)
+	if err != nil || !f.wait {
+		if err == nil && !v.asJSON() {
+			_, err = fmt.Fprintln(v.out, job.JobID)
+			return err
+		}
+		return v.line(job, err)
+	}
+	return v.wait(ctx, hub, job.JobID, f.timeout)
+}
+
+// wait returns when the job has ended or waits for a person, or after a time.
+func (v jobVerbs) wait(ctx context.Context, hub *client.Hub, id string, limit time.Duration) error {
+	var over <-chan time.Time
+	if limit > 0 {
+		over = time.After(limit)
+	}
+	clock := time.NewTicker(jobLook)
+	defer clock.Stop()
+	for {
+		job, err := hub.Job(ctx, id)
+		if err != nil {
+			return err
+		}
+		code := ExitFailed
+		switch job.Status {
+		case event.JobCompleted:
+			return v.show(job, nil)
+		case event.JobFailed, event.JobCancelled:
+		case event.JobParked:
+			code = exitParked
+		default:
+			select {
+			case <-clock.C:
+				continue
+			case <-over:
+				code = exitTimeout
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := v.show(job, nil); err != nil {
+			return err
+		}
+		return Status(code)
+	}
+}
+
+func (v jobVerbs) list(ctx context.Context, hub *client.Hub, status event.JobStatus) error {
+	all := wire.Jobs{Jobs: []wire.JobInfo{}}
+	for {
+		page, err := hub.Jobs(ctx, status, all.NextCursor)
+		if err != nil {
+			return err
+		}
+		all.Jobs = append(all.Jobs, page.Jobs...)
+		if all.NextCursor = page.NextCursor; page.NextCursor == "" {
+			break
+		}
+	}
+	if v.asJSON() {
+		return v.print(all)
+	}
+	var rows [][]string
+	for _, j := range all.Jobs {
+		rows = append(rows, []string{j.JobID, string(j.Status), strconv.Itoa(j.Rounds) + " rounds", plain.Line(j.Agent), plain.Line(j.Title), plain.Line(j.Last)})
+	}
+	return v.table(rows)
+}
+
+func (v jobVerbs) line(job wire.JobInfo, err error) error {
+	if err != nil {
+		return err
+	}
+	if v.asJSON() {
+		return v.print(job)
+	}
+	_, err = fmt.Fprintln(v.out, job.JobID, job.Status)
+	return err
+}
+
+func (v jobVerbs) show(job wire.JobInfo, err error) error {
+	if err != nil || v.asJSON() {
+		if err == nil {
+			err = v.print(job)
+		}
+		return err
+	}
+	rows := [][]string{{"job", job.JobID}, {"status", string(job.Status)}, {"task", plain.Line(job.Title)}, {"agent", plain.Line(job.Agent)}, {"folder", plain.Line(job.Repo)}}
+	for _, row := range [][]string{
+		{"branch", plain.Line(job.Branch)}, {"why", plain.Line(job.Error)}, {"last", plain.Line(job.Last)},
+	} {
+		if row[1] != "" {
+			rows = append(rows, row)
+		}
+	}
+	if u := job.Usage; u != nil {
+		rows = append(rows, []string{"used", fmt.Sprintf("%d rounds, %d tokens, %d events", u.Rounds, u.Tokens, u.Events)})
+	}
+	if err := v.table(rows); err != nil || job.ResultSummary == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(v.out, "\n%s\n", plain.Text(job.ResultSummary))
+	return err
+}

@@ -1,0 +1,182 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/allow"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/settings"
+	"github.com/abidehub/abide/session/state"
+)
+
+const (
+	// mostTask limits a task in bytes: it is in the list of sessions while the job waits.
+	mostTask = 32 << 10
+	// mostFiles limits the files that a task names.
+	mostFiles = 100
+)
+
+// Order asks for a new job.
+type Order struct {
+	// Session is the request for its session, without a prompt. Its Worktree is where the
+	// job works; nil is a new working copy if Workspace is in a repository.
+	Session session.CreateRequest
+	// Here means that it works in Workspace itself. Other jobs there wait for it.
+	Here bool
+	Job  event.Job
+}
+
+// Create makes a job, which waits for its start. It is checked first; its errors are those
+// of package session. With a key, a repeated request gets the job of the first one, and made
+// is false.
+func (r *Runner) Create(ctx context.Context, o Order) (info list.Info, made bool, err error) {
+	current := r.manager.Settings()
+	folder, err := current.Resolve(o.Session.Workspace)
+	if err != nil {
+		return list.Info{}, false, err
+	}
+	if err := r.check(ctx, o.Job, folder); err != nil {
+		return list.Info{}, false, err
+	}
+	if o.Job.Policy, err = policyFor(o.Job.Policy, current, folder); err != nil {
+		return list.Info{}, false, err
+	}
+	switch {
+	case o.Here && o.Session.Worktree != nil:
+		return list.Info{}, false, fmt.Errorf("%w: a job works in a working copy or in the folder itself, not in both", state.ErrInvalid)
+	case o.Here, o.Session.Worktree != nil:
+	default:
+		if _, err := gitstate.Find(folder); err == nil {
+			o.Session.Worktree = &session.NewWorktree{}
+		}
+	}
+	if o.Session.Name == "" {
+		o.Session.Name = state.FirstSentence(o.Job.Task) // of which the branch is named
+	}
+	return r.manager.CreateJob(ctx, o.Session, o.Job)
+}
+
+// check refuses a job before anything is made.
+func (r *Runner) check(ctx context.Context, j event.Job, folder string) error {
+	switch {
+	case strings.TrimSpace(j.Task) == "":
+		return fmt.Errorf("%w: a job has a task: say what is to be done", state.ErrInvalid)
+	case len(j.Task) > mostTask:
+		return fmt.Errorf("%w: a task has at most %d bytes: put the rest into a file of the workspace, and name it", state.ErrInvalid, mostTask)
+	case len(j.Files) > mostFiles:
+		return fmt.Errorf("%w: a task names at most %d files", state.ErrInvalid, mostFiles)
+	}
+	for _, name := range j.Files {
+		if !filepath.IsLocal(name) || !state.Printable(name) {
+			return fmt.Errorf("%w: %q is no path below the workspace", state.ErrInvalid, name)
+		}
+		if _, err := os.Lstat(filepath.Join(folder, name)); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%w: there is no file %q in %s", state.ErrInvalid, name, folder)
+			}
+			return fmt.Errorf("%w: %q cannot be looked at", state.ErrInvalid, name)
+		}
+	}
+	c := j.Caps
+	if min(c.WallS, c.RoundS, int64(c.Rounds), c.Tokens, c.Events, c.OutputBytes) < 0 || c.Cost < 0 {
+		return fmt.Errorf("%w: a limit of a job is not negative; 0 is none", state.ErrInvalid)
+	}
+	for _, set := range []struct {
+		what, value string
+		values      []string
+	}{
+		{"resume", string(j.Resume), j.Resume.Values()}, {"policy.outside", string(j.Policy.Outside), j.Policy.Outside.Values()},
+		{"policy.preset", string(j.Policy.Preset), j.Policy.Preset.Values()},
+	} {
+		if err := oneOf(set.what, set.value, set.values); err != nil {
+			return err
+		}
+	}
+	if id := j.DelegatedBy; id != "" {
+		if _, err := r.manager.Info(ctx, id); err != nil {
+			return fmt.Errorf("%w: there is no session %q that could delegate the job", state.ErrInvalid, id)
+		}
+	}
+	return allow.Check(j.Policy.Allow)
+}
+
+func oneOf(what, value string, values []string) error {
+	for _, v := range values {
+		if value == v {
+			return nil
+		}
+	}
+	if value == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is one of %s", state.ErrInvalid, what, strings.Join(values, ", "))
+}
+
+// policyFor adds the list of a preset. Without one and without a list it is PresetRead.
+func policyFor(p event.JobPolicy, current *settings.Hub, folder string) (event.JobPolicy, error) {
+	if p.Preset == "" && len(p.Allow) == 0 {
+		p.Preset = event.PresetRead
+	}
+	if p.Preset == "" {
+		return p, nil
+	}
+	tests := current.TestsFor(folder)
+	if p.Preset == event.PresetEditTest && len(tests) == 0 {
+		return p, fmt.Errorf("%w: no test command is configured for %s: set projects.FOLDER.jobs.test_commands, or use the preset edit", state.ErrInvalid, folder)
+	}
+	p.Allow = append(allow.Preset(p.Preset, tests), p.Allow...)
+	return p, allow.Check(p.Allow)
+}
+
+// Retry makes a job anew that has ended, with what it was given.
+func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (info list.Info, made bool, err error) {
+	b, err := r.manager.Session(ctx, id)
+	if err != nil {
+		return list.Info{}, false, err
+	}
+	job, err := b.Job(ctx)
+	if err != nil {
+		return list.Info{}, false, err
+	}
+	if !job.Status.Ended() {
+		return list.Info{}, false, fmt.Errorf("%w: the job is %s: cancel it first", state.ErrConflict, job.Status)
+	}
+	was, given := b.Info(), job.Given
+	given.RetryOf = id
+	again := session.CreateRequest{Agent: was.Agent, Workspace: was.Workspace, Name: state.FirstSentence(given.Task), Actor: by, Key: key}
+	if w := was.Worktree; w != nil {
+		again.Workspace, again.Worktree = w.Of, &session.NewWorktree{Base: w.Base}
+	}
+	return r.manager.CreateJob(ctx, again, given)
+}
+
+// List lists a page of jobs, newest first. status is that of a job; empty is any.
+func (r *Runner) List(status event.JobStatus, o list.Options) (list.Page, error) {
+	if err := oneOf("status", string(status), status.Values()); err != nil {
+		return list.Page{}, err
+	}
+	o.Status, o.Jobs = "all", list.AnyJob
+	if status != "" {
+		o.Jobs = status
+	}
+	return r.manager.List(o)
+}
+
+// Job returns a job: its line, and how far it is.
+func (r *Runner) Job(ctx context.Context, id string) (list.Info, session.JobState, error) {
+	b, err := r.manager.Session(ctx, id)
+	if err != nil {
+		return list.Info{}, session.JobState{}, err
+	}
+	job, err := b.Job(ctx)
+	return b.Info(), job, err
+}

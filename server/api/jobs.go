@@ -1,0 +1,151 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
+)
+
+// oneJob is the path of a job.
+const oneJob = "/api/jobs/{id}"
+
+// jobRows are the routes of this file.
+func jobRows() section {
+	key := []param{{"Idempotency-Key", "The same request again makes no other job: 200 with the first one. With another body it is 409.", ""}}
+	made := doc{
+		summary: "Make a job: a session with a task, a policy and an end, which nobody has to watch. It waits for its turn.",
+		headers: key, in: wire.NewJob{}, out: wire.JobInfo{}, status: http.StatusCreated, repeated: http.StatusOK,
+	}
+	return section{
+		title: "Jobs",
+		about: []string{
+			"A job is a session of the same id; [jobs.md](jobs.md) says what it may do and how it ends. Its events are its session's.",
+		},
+		rows: []route{
+			{"POST", "/api/jobs", auth.Credential, auth.Manage, false, with(createJobRoute), made},
+			{"POST", "/api/jobs/start", auth.Credential, auth.Manage, false, with(createJobRoute), made},
+			{
+				"GET", "/api/jobs", auth.Credential, auth.Manage, false, jobsRoute,
+				doc{
+					summary: "The jobs, newest first.", out: wire.Jobs{}, status: http.StatusOK,
+					query: []param{
+						{"status", "queued, running, stopping, parked, completed, failed, cancelled", ""},
+						{"project", "a project root or workspace", ""},
+						{"limit", "from 1 to 200; 30 when absent", 0},
+						{"cursor", "next_cursor of the page before", ""},
+					},
+				},
+			},
+			{
+				"GET", oneJob, auth.Credential, auth.Read, false, jobRoute,
+				doc{summary: "One job, with what it was given, its result and what it used.", out: wire.JobInfo{}, status: http.StatusOK},
+			},
+			{
+				"POST", oneJob + "/cancel", auth.Credential, auth.Manage, false, cancelJobRoute,
+				doc{summary: "End a job before its time, with what it did so far. Its turn is cancelled, which may take a while. One that has ended stays as it is.", out: wire.JobInfo{}, status: http.StatusAccepted},
+			},
+			{
+				"POST", oneJob + "/retry", auth.Credential, auth.Manage, false, retryJobRoute,
+				doc{summary: "Make a new job of one that has ended, with what that was given. 409 before its end.", headers: key, out: wire.JobInfo{}, status: http.StatusCreated, repeated: http.StatusOK},
+			},
+		},
+	}
+}
+
+func createJobRoute(s *API, c *call, in wire.NewJob) error {
+	order := jobs.Order{
+		Session: session.CreateRequest{
+			Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+		},
+		Job: event.Job{
+			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
+		},
+	}
+	if w := in.Worktree; w != nil && w.Here {
+		order.Here = true
+	} else if w != nil {
+		order.Session.Worktree = &session.NewWorktree{Branch: w.Branch, Base: w.Base, Folder: w.Folder}
+	}
+	info, made, err := s.jobs.Create(c.r.Context(), order)
+	if err != nil {
+		return err
+	}
+	return c.madeJob(info, made)
+}
+
+// madeJob answers with a new job, or with that of an earlier request.
+func (c *call) madeJob(info list.Info, made bool) error {
+	c.w.Header().Set("Location", "/api/jobs/"+info.SessionID)
+	if !made {
+		return c.reply(http.StatusOK, jobOf(info))
+	}
+	return c.reply(http.StatusCreated, jobOf(info))
+}
+
+func jobsRoute(s *API, c *call) error {
+	q := c.r.URL.Query()
+	limit, err := limitOf(q, defaultSessions, maxSessions)
+	if err != nil {
+		return err
+	}
+	page, err := s.jobs.List(event.JobStatus(q.Get("status")), list.Options{Project: q.Get("project"), Limit: limit, Cursor: q.Get("cursor")})
+	if err != nil {
+		return err
+	}
+	answer := wire.Jobs{Jobs: []wire.JobInfo{}, NextCursor: page.NextCursor}
+	for _, info := range page.Sessions {
+		answer.Jobs = append(answer.Jobs, jobOf(info))
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func jobRoute(_ *API, c *call) error { return c.replyJob(http.StatusOK) }
+
+// replyJob answers with the job of the path, whole.
+func (c *call) replyJob(status int) error {
+	info, job, err := c.server.jobs.Job(c.r.Context(), mux.Vars(c.r)["id"])
+	if err != nil {
+		return err
+	}
+	out := jobOf(info)
+	given := job.Given
+	out.Input, out.ResultSummary = &given, job.Answer
+	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}
+	return c.reply(status, out)
+}
+
+func cancelJobRoute(s *API, c *call) error {
+	if err := s.jobs.Cancel(c.r.Context(), mux.Vars(c.r)["id"], c.grant.By()); err != nil {
+		return err
+	}
+	return c.replyJob(http.StatusAccepted)
+}
+
+func retryJobRoute(s *API, c *call) error {
+	info, made, err := s.jobs.Retry(c.r.Context(), mux.Vars(c.r)["id"], c.r.Header.Get("Idempotency-Key"), c.grant.By())
+	if err != nil {
+		return err
+	}
+	return c.madeJob(info, made)
+}
+
+// jobOf is a job in lists.
+func jobOf(info list.Info) wire.JobInfo {
+	j := info.Job
+	out := wire.JobInfo{
+		JobID: info.SessionID, SessionID: j.DelegatedBy, Repo: info.ProjectRoot, RequestedBy: j.RequestedBy, Agent: info.Agent, Title: j.Title,
+		Status: j.Status, Error: j.Reason, Priority: j.Priority, CreatedAt: info.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
+		Rounds: j.Rounds, Last: j.Last,
+	}
+	if w := info.Worktree; w != nil {
+		out.Repo, out.Branch = w.Of, w.Branch
+	}
+	return out
+}

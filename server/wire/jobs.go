@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+)
+
+// NewJob is the request for a job. Absent fields are the hub's defaults.
+type NewJob struct {
+	// SessionID is the session that delegates the job; absent if none does.
+	SessionID string `json:"session_id,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+	// Workspace is the absolute path of a folder, or one below ~.
+	Workspace string `json:"workspace,omitempty"`
+	Mode      string `json:"mode,omitempty"`
+	Model     string `json:"model,omitempty"`
+	// Task is what is to be done, at most 32 KiB.
+	Task string `json:"task"`
+	// Files are paths below the workspace that the task is about.
+	Files []string `json:"files,omitempty"`
+	// Policy is what the agent may do; reading when absent.
+	Policy event.JobPolicy `json:"policy,omitzero"`
+	Caps   event.JobCaps   `json:"caps,omitzero"`
+	// Worktree is the working copy that the job makes; false is the workspace itself.
+	// Absent: a working copy, if the workspace is in a repository.
+	Worktree *JobPlace       `json:"worktree,omitempty"`
+	Resume   event.JobResume `json:"resume,omitempty"`
+	// Priority: jobs with a higher one start first.
+	Priority int `json:"priority,omitempty"`
+}
+
+// JobPlace is a NewWorktree, or false.
+type JobPlace struct {
+	Branch string `json:"branch,omitempty"`
+	Base   string `json:"base,omitempty"`
+	Folder string `json:"folder,omitempty"`
+	// Here is the workspace itself, as false is.
+	Here bool `json:"here,omitempty"`
+}
+
+// UnmarshalJSON reads an object or false.
+func (p *JobPlace) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(bytes.TrimSpace(data), []byte("false")) {
+		p.Here = true
+		return nil
+	}
+	type object JobPlace
+	return json.Unmarshal(data, (*object)(p))
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (p JobPlace) MarshalJSON() ([]byte, error) {
+	if p.Here {
+		return []byte("false"), nil
+	}
+	type object JobPlace
+	return json.Marshal(object(p))
+}
+
+// JobInfo is a job. Its session has the same id.
+type JobInfo struct {
+	JobID string `json:"job_id"`
+	// SessionID is the session that delegated it.
+	SessionID string `json:"session_id,omitempty"`
+	// Repo is the project, Branch the branch of its working copy.
+	Repo        string          `json:"repo"`
+	Branch      string          `json:"branch,omitempty"`
+	RequestedBy string          `json:"requested_by,omitempty"`
+	Agent       string          `json:"agent"`
+	Title       string          `json:"title"`
+	Status      event.JobStatus `json:"status"`
+	// Error says why it is parked, or why it was not completed.
+	Error      string     `json:"error,omitempty"`
+	Priority   int        `json:"priority,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	// Rounds counts its checkpoints; Last is the newest one's line.
+	Rounds int    `json:"rounds,omitempty"`
+	Last   string `json:"last,omitempty"`
+	// What follows is absent in lists.
+	Input *event.Job `json:"input,omitempty"`
+	// ResultSummary is the agent's last message, at most 16 KiB.
+	ResultSummary string    `json:"result_summary,omitempty"`
+	Usage         *JobUsage `json:"usage,omitempty"`
+}
+
+// JobUsage is what a job used so far.
+type JobUsage struct {
+	Rounds      int     `json:"rounds"`
+	Tokens      int64   `json:"tokens,omitempty"`
+	Cost        float64 `json:"cost,omitempty"`
+	Events      int64   `json:"events"`
+	OutputBytes int64   `json:"output_bytes"`
+}
+
+// Jobs is a page of jobs, newest first.
+type Jobs struct {
+	Jobs []JobInfo `json:"jobs"`
+	// NextCursor is absent on the last page.
+	NextCursor string `json:"next_cursor,omitempty"`
+}
