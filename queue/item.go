@@ -33,6 +33,8 @@ type Item struct {
 	QueuedAt time.Time `json:"queued_at"`
 	// ScheduledAt, if set, is the earliest time at which the prompt may be taken.
 	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`
+	// Now puts the prompt before all others, but behind earlier ones of the kind.
+	Now bool `json:"now,omitempty"`
 }
 
 // editedBy returns the item as somebody changed its text.

@@ -165,7 +165,7 @@ func (q *Queue) Lookup(promptID, hash string) (Status, bool, error) {
 	return Status{Outcome: e.Outcome, Seq: e.Seq}, true, nil
 }
 
-// Add appends a prompt. A known prompt id keeps its outcome, and the Save is that of
+// Add appends a prompt, or puts it before the others. A known prompt id keeps its outcome, and the Save is that of
 // Flush. Lookup returns the outcome after Settle.
 func (q *Queue) Add(item Item) (*Save, error) {
 	item.Hash = Hash(item.Text, item.Attachments)
@@ -178,9 +178,21 @@ func (q *Queue) Add(item Item) (*Save, error) {
 		return nil, fmt.Errorf("%w: %d prompts wait", ErrFull, len(q.now.Items))
 	}
 	return q.ask(func(c contents) (contents, error) {
-		c.Items = append(slices.Clone(c.Items), item)
+		at := len(c.Items)
+		if item.Now {
+			at = len(c.Items) - len(skipNow(c.Items))
+		}
+		c.Items = slices.Insert(slices.Clone(c.Items), at, item)
 		return c, nil
 	})
+}
+
+// skipNow returns the items behind those for now.
+func skipNow(items []Item) []Item {
+	for len(items) > 0 && items[0].Now {
+		items = items[1:]
+	}
+	return items
 }
 
 // Revision is a change of a waiting prompt. Nil fields do not change.
@@ -215,6 +227,9 @@ func (q *Queue) Revise(promptID string, r Revision) (*Save, error) {
 		}
 		if r.Reschedule {
 			item.ScheduledAt = r.ScheduledAt
+		}
+		if r.Reschedule || r.Position != nil {
+			item.Now = false
 		}
 		items := slices.Delete(slices.Clone(c.Items), i, i+1)
 		if r.Position != nil {

@@ -26,6 +26,7 @@ type When string
 const (
 	WhenAuto  When = "auto"  // at once when idle, else into the queue; the default
 	WhenQueue When = "queue" // always into the queue
+	WhenNow   When = "now"   // at once: an open turn is cancelled, and other prompts wait
 )
 
 // PromptRequest is a person's prompt.
@@ -191,7 +192,8 @@ func (i *intake) mustWait(r PromptRequest) bool {
 
 func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment, reply func(PromptResult, error)) error {
 	settings := i.queueSettings()
-	if settings.Disabled {
+	now := r.When == WhenNow && r.ScheduledAt == nil
+	if settings.Disabled && !now {
 		return fmt.Errorf("%w: the agent is working and the queue is switched off", state.ErrBusy)
 	}
 	item := queue.Item{
@@ -202,6 +204,7 @@ func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment, reply 
 		ByID:        r.Actor.ID,
 		QueuedAt:    time.Now().UTC(),
 		ScheduledAt: r.ScheduledAt,
+		Now:         now,
 	}
 	if !settings.Untitled {
 		item.Title = state.FirstSentence(r.Text)
@@ -220,6 +223,10 @@ func (i *intake) enqueue(r PromptRequest, attachments []queue.Attachment, reply 
 			return
 		}
 		result := PromptResult{Outcome: queue.Queued, Position: i.queue.Len() - 1}
+		if now {
+			result.Position = slices.IndexFunc(i.queue.Items(), func(item queue.Item) bool { return item.PromptID == r.PromptID })
+			i.turns.giveWay(r.Actor)
+		}
 		i.unarchive(func() { reply(result, nil) })
 	})
 	return nil
@@ -246,8 +253,10 @@ func (r PromptRequest) validate(limit int) error {
 		return fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
 	case len(r.Attachments) > maxAttachments:
 		return fmt.Errorf("%w: at most %d attachments go with a prompt", state.ErrTooLarge, maxAttachments)
-	case r.When != "" && r.When != WhenAuto && r.When != WhenQueue:
-		return fmt.Errorf("%w: when is %q or %q", state.ErrInvalid, WhenAuto, WhenQueue)
+	case r.When != "" && r.When != WhenAuto && r.When != WhenQueue && r.When != WhenNow:
+		return fmt.Errorf("%w: when is %q, %q or %q", state.ErrInvalid, WhenAuto, WhenQueue, WhenNow)
+	case r.When == WhenNow && r.ScheduledAt != nil:
+		return fmt.Errorf("%w: a prompt for now has no scheduled_at", state.ErrInvalid)
 	}
 	return nil
 }

@@ -102,6 +102,7 @@ func TestBadPromptsAreRefusedWithAReason(t *testing.T) {
 		"empty":              {session.PromptRequest{PromptID: "a", Text: " \n"}, state.ErrInvalid},
 		"invalid UTF-8":      {session.PromptRequest{PromptID: "a", Text: "\xff"}, state.ErrInvalid},
 		"too large":          {session.PromptRequest{PromptID: "a", Text: strings.Repeat("x", 101)}, state.ErrTooLarge},
+		"now, but later":     {session.PromptRequest{PromptID: "a", Text: "x", When: session.WhenNow, ScheduledAt: &time.Time{}}, state.ErrInvalid},
 		"strange when":       {session.PromptRequest{PromptID: "a", Text: "x", When: "never"}, state.ErrInvalid},
 		"unknown attachment": {session.PromptRequest{PromptID: "a", Text: "x", Attachments: []event.Attachment{{SHA256: strings.Repeat("0", 64)}}}, state.ErrInvalid},
 	} {
@@ -133,6 +134,35 @@ func TestAWaitingPromptIsTakenWhenTheTurnEnds(t *testing.T) {
 	require.Empty(t, b.Queue())
 	require.Equal(t, queue.Removed, prompt(t, b, promptID(1)).Outcome, "a removed prompt was revived")
 	requireLawful(t, b, true)
+}
+
+func TestAPromptForNowStopsTheTurnAndIsSentBeforeThoseThatWait(t *testing.T) {
+	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Queue.Delay = time.Hour })
+	b, a := h.busy()
+	prompt(t, b, promptID(1))
+	now := session.PromptRequest{PromptID: promptID(2), Text: "rather this", When: session.WhenNow, Actor: person("ann")}
+	got, err := b.Prompt(ctxOf(t), now)
+	require.NoError(t, err)
+	require.Equal(t, session.PromptResult{Outcome: queue.Queued}, got)
+	<-a.cancels
+	require.Equal(t, "ann stopped this turn to send another prompt.", string(noted(t, b, "abide/stop_and_send")[0].Text))
+	now.PromptID, now.Text = promptID(3), "and this"
+	got, err = b.Prompt(ctxOf(t), now)
+	require.NoError(t, err)
+	require.Equal(t, 1, got.Position, "behind an earlier one for now")
+	require.NoError(t, a.end(promptID(0), event.StopCancelled))
+	require.Equal(t, promptID(2), receive(t, a.prompts, "not sent at once").PromptID)
+	end := payloads[event.TurnEnd](t, b)[0]
+	require.Equal(t, event.StopCancelled, end.StopReason)
+	require.Equal(t, "ann", end.By)
+	require.Nil(t, b.State().Interruption)
+	again, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: promptID(2), Text: "rather this", When: session.WhenNow, Actor: person("ann")})
+	require.NoError(t, err)
+	require.Equal(t, queue.Received, again.Outcome)
+	require.Len(t, noted(t, b, "abide/stop_and_send"), 1, "a resend stops nothing")
+	require.NoError(t, a.end(promptID(2), event.StopEndTurn))
+	require.Equal(t, promptID(3), receive(t, a.prompts, "not sent at once").PromptID)
+	require.Len(t, b.Queue(), 1)
 }
 
 func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {

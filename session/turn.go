@@ -214,7 +214,7 @@ func (t *turns) takeNext(now time.Time) {
 	if !waiting || t.held() {
 		return
 	}
-	if idle := t.agent.idleSince.Add(t.queueSettings().Delay); idle.After(due) {
+	if idle := t.agent.idleSince.Add(t.queueSettings().Delay); idle.After(due) && !t.queue.Items()[0].Now {
 		due = idle
 	}
 	if due.After(now) {
@@ -399,6 +399,22 @@ func (t *turns) ended(end event.TurnEnd, seq event.Seq) {
 	t.agent.idleSince = now
 	t.list.flush = true
 	t.dirty = true
+}
+
+// giveWay cancels the open turn for a prompt that is to be sent at once. The prompt is in
+// the queue: if the turn cannot be cancelled, it waits for its end.
+func (t *turns) giveWay(actor event.Actor) {
+	if !t.fold.Open || t.turn.cancelled() {
+		return
+	}
+	note := event.Note{Method: "abide/stop_and_send", Text: event.Text(actor.Name + " stopped this turn to send another prompt."), By: actor.Name, ByID: actor.ID}
+	_, err := t.write(t.entries(note)...)
+	if err == nil {
+		err = t.cancel(actor)
+	}
+	if err != nil {
+		t.logger.Warn("turn is not cancelled for a prompt", "prompt", t.fold.PromptID, "err", err)
+	}
 }
 
 func (t *turns) cancel(actor event.Actor) error {

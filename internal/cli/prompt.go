@@ -28,12 +28,12 @@ type promptAnswer struct {
 }
 
 func (p *Program) prompt() *cobra.Command {
-	var wait, queue, noAsk bool
+	var wait, queue, now, noAsk bool
 	var files []string
 	cmd := p.onSession(&cobra.Command{
 		Use:   "prompt ID TEXT",
 		Short: "Ask the agent of a session; with --wait, print what it says",
-		Long: "Ask the agent of a session. A text of - is read from stdin. While the agent is busy the prompt waits in the queue.\n\n" +
+		Long: "Ask the agent of a session. A text of - is read from stdin. While the agent is busy the prompt waits in the queue;\nwith --now the turn at work is stopped, and the prompt is sent next.\n\n" +
 			"With --wait, what the agent says goes to stdout and everything else to stderr. It exits with 0 when the turn ended\n" +
 			"as it should, with 1 when it ended otherwise, and with 4 when a question waits and --no-ask is given. Without\n" +
 			"--no-ask a question is asked at the terminal, or waits for an answer from anywhere.",
@@ -55,8 +55,13 @@ func (p *Program) prompt() *cobra.Command {
 			return err
 		}
 		ask := wire.NewPrompt{PromptID: newKey(), Text: text, Attachments: attachments}
-		if queue {
+		switch {
+		case queue && now:
+			return Usagef("--queue and --now exclude each other")
+		case queue:
 			ask.When = wire.WhenQueue
+		case now:
+			ask.When = wire.WhenNow
 		}
 		asked, err := again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, ask) })
 		if err != nil {
@@ -75,6 +80,7 @@ func (p *Program) prompt() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the end of the turn, and print what the agent says")
 	cmd.Flags().BoolVar(&queue, "queue", false, "put it into the queue, even while the agent is idle")
+	cmd.Flags().BoolVar(&now, "now", false, "stop the turn at work, and send it before all that wait")
 	cmd.Flags().BoolVar(&noAsk, "no-ask", false, "exit with 4 when a question waits, instead of waiting for its answer")
 	cmd.Flags().StringArrayVar(&files, "attach", nil, "send `FILE` with the prompt; may be given again")
 	p.JSONFlag(cmd)

@@ -45,10 +45,11 @@ type When string
 const (
 	WhenAuto  When = "auto"  // at once when idle, else into the queue
 	WhenQueue When = "queue" // always into the queue
+	WhenNow   When = "now"   // at once: an open turn is cancelled, and other prompts wait
 )
 
 // Values lists the set.
-func (When) Values() []string { return []string{"auto", "queue"} }
+func (When) Values() []string { return []string{"auto", "queue", "now"} }
 
 // Prompt is a prompt for the agent. Repeating a PromptID returns the latest outcome
 // and changes nothing.

@@ -13,7 +13,8 @@ type NewPrompt struct {
 	PromptID    string             `json:"prompt_id,omitempty"`
 	Text        string             `json:"text"`
 	Attachments []event.Attachment `json:"attachments,omitempty"`
-	// When is auto (at once if idle, else into the queue; the default) or queue.
+	// When is auto (at once if idle, else into the queue; the default), queue, or now: an
+	// open turn is cancelled, and the prompt is before all that wait.
 	When When `json:"when,omitempty"`
 	// ScheduledAt keeps the prompt in the queue until then.
 	ScheduledAt *time.Time `json:"scheduled_at,omitempty"`

@@ -527,7 +527,7 @@ export interface LoadEventsMessage {
   merge?: boolean
 }
 
-export type When = 'auto' | 'queue'
+export type When = 'auto' | 'queue' | 'now'
 
 export interface PromptMessage {
   type: 'prompt'
