@@ -59,7 +59,7 @@ func routeNeeds() map[string]need {
 		"GET /api/agents/{name}/sessions": owner, "POST /api/agents/{name}/adopt": owner, "GET /api/agents/setup": owner, "POST /api/agents": owner, "POST /api/agents/{name}/check": owner, "POST /api/agents/{name}/login": owner,
 		"GET /api/agents/{name}/login": owner, "DELETE /api/agents/{name}/login": owner, "POST /api/agents/{name}/login/input": owner, "POST /api/agents/{name}/logout": owner,
 		"GET /api/agents": owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner, "POST " + one + "/fork": owner,
-		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act, "GET " + one + "/change": act, "GET " + one + "/branch": act, "POST " + one + "/branch/commit": act, "POST " + one + "/branch/update": act, "POST " + one + "/branch/merge": manage, "POST " + one + "/branch/push": manage,
+		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act, "GET " + one + "/change": act, "GET " + one + "/branch": act, "POST " + one + "/branch/commit": act, "POST " + one + "/branch/update": act, "POST " + one + "/branch/merge": manage, "POST " + one + "/branch/push": manage, "POST " + one + "/branch/pull-request": manage, "POST " + one + "/branch/discard": manage,
 		"GET " + one + "/undo": act, "POST " + one + "/undo": manage, "POST " + one + "/redo": manage,
 		"GET /api/jobs": owner, "POST /api/jobs": owner, "POST /api/jobs/start": owner, "GET /api/jobs/{id}": read, "POST /api/jobs/{id}/cancel": manage, "POST /api/jobs/{id}/retry": manage,
 		"GET /api/worktrees": owner, "POST /api/worktrees/remove": owner, "POST /api/worktrees/prune": owner,

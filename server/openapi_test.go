@@ -139,7 +139,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	}
 	remote := t.TempDir()
 	git(t, remote, "init", "-q", "--bare")
-	git(t, s.Info().Workspace, "remote", "add", "origin", remote)
+	git(t, s.Info().Workspace, "remote", "add", "origin", "git@github.com:ann/pot.git")
+	git(t, s.Info().Workspace, "config", "remote.origin.pushurl", remote)
 	now := *h.manager.Settings()
 	now.Git = map[string]settings.Git{s.Info().Workspace: {Push: true}}
 	require.NoError(t, h.manager.Configure(now))
@@ -283,6 +284,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/branch/update", one + "/branch/update", map[string]any{"method": "merge", "confirm": []string{"turn"}}},
 		{"POST", "/api/sessions/{id}/branch/merge", one + "/branch/merge", map[string]any{"method": "squash", "confirm": []string{"turn"}}},
 		{"POST", "/api/sessions/{id}/branch/push", one + "/branch/push", map[string]any{"confirm": []string{"turn"}}},
+		{"POST", "/api/sessions/{id}/branch/pull-request", one + "/branch/pull-request", map[string]any{"confirm": []string{"unpushed"}}},
+		{"POST", "/api/sessions/{id}/branch/discard", one + "/branch/discard", map[string]any{}},
 		{"GET", "/api/sessions/{id}/undo", one + "/undo?turn=1", nil},
 		{"GET", "/api/worktrees", "", nil},
 		{"POST", "/api/worktrees/prune", "", nil},
@@ -336,6 +339,10 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		res := h.do(r.method, r.path, r.body, header)
 		if r.route == "/api/worktrees/remove" { // without git there is none, and its success has no body
 			require.Equal(t, 404, res.status, res.body)
+			continue
+		}
+		if r.route == "/api/sessions/{id}/branch/discard" { // the session has no copy; its success has no body
+			require.Equal(t, 409, res.status, res.body)
 			continue
 		}
 		documented, ok := op.Responses[fmt.Sprint(res.status)]

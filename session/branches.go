@@ -66,6 +66,39 @@ func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) 
 	return m.act(ctx, b, r)
 }
 
+// PullRequest returns the page of the remote's host that makes a pull request of the
+// session's branch. Without a message it takes the draft of a commit.
+func (m *Manager) PullRequest(ctx context.Context, id, message string, confirm []string) (string, error) {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if len(message) > branch.MostMessage {
+		return "", fmt.Errorf("%w: a message has at most %d bytes", state.ErrInvalid, branch.MostMessage)
+	}
+	if strings.TrimSpace(message) == "" {
+		if message, err = b.Draft(ctx); err != nil {
+			return "", err
+		}
+	}
+	return m.branches.PullRequest(ctx, m.place(b), message, confirm)
+}
+
+// DiscardCopy removes the session's own working copy with its branch, and ends the sessions
+// that use it. It is *resume.NeedsConfirmation while something would be lost that was not
+// confirmed.
+func (m *Manager) DiscardCopy(ctx context.Context, id string, confirm []string, actor event.Actor) error {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	w := worktreeOf(b.log.Metadata())
+	if w == nil {
+		return fmt.Errorf("%w: the session has no working copy of its own; undo puts its files back", state.ErrConflict)
+	}
+	return m.RemoveWorktree(ctx, WorktreeRemoval{Folder: w.Folder, Discard: true, Confirm: confirm, Actor: actor})
+}
+
 // act does it, and writes about it.
 func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Request) (state.BranchAct, error) {
 	hash, noted := hashOf(r), false
@@ -190,7 +223,8 @@ func (m *Manager) help() (leave func(), err error) {
 // place is where the session works, with what its project allows.
 func (m *Manager) place(b *BackgroundSession) branch.Place {
 	p := b.place()
-	p.Push = m.GitSettings(b).Push
+	git := m.GitSettings(b)
+	p.Push, p.Forge = git.Push, git.Forge
 	return p
 }
 

@@ -374,3 +374,53 @@ func TestAPushEndsWithTheHub(t *testing.T) {
 	require.Equal(t, state.ActFailed, stages[1])
 	require.Contains(t, notes[1].Text, "interrupted")
 }
+
+func TestThePageOfAPullRequestIsFilledInAndTheRemoteHasTheBranch(t *testing.T) {
+	c := newCopied(t)
+	c.pushable(t, true)
+	page := func(message string, confirm ...string) (string, error) {
+		return c.manager.PullRequest(ctxOf(t), c.one.ID(), message, confirm)
+	}
+	_, err := page("m")
+	require.ErrorIs(t, err, state.ErrConflict)
+	require.ErrorContains(t, err, "projects.FOLDER.git.forge")
+	runGit(t, c.project, "config", "remote.origin.pushurl", runGit(t, c.project, "config", "remote.origin.url"))
+	runGit(t, c.project, "config", "remote.origin.url", "https://ann:hunter2@git.example.org:3000/ann/pot.git")
+	now := *c.manager.Settings()
+	now.Git = map[string]settings.Git{c.project: {Push: true, Forge: "gitea"}}
+	require.NoError(t, c.manager.Configure(now))
+	_, err = page("m")
+	require.Equal(t, []string{branch.NeedUnpushed}, needsOf(t, err))
+	found, err := page("Trim it\n\nwhy", branch.NeedUnpushed)
+	require.NoError(t, err)
+	require.Equal(t, "https://git.example.org:3000/ann/pot/compare/main...abide/one?body=why&expand=1&title=Trim+it", found)
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), branch.Request{Act: branch.Push, Actor: person("bob")})
+	require.NoError(t, err)
+	_, err = page("m")
+	require.NoError(t, err)
+	notes, _ := actNotes(t, c.one)
+	require.Len(t, notes, 2, "a page changes nothing")
+}
+
+func TestADiscardNamesWhatIsLostAndRemovesCopyAndBranch(t *testing.T) {
+	c := newCopied(t)
+	named(t, c.project)
+	folder := c.one.Info().Worktree.Folder
+	put(t, folder, "committed", "x")
+	runGit(t, folder, "add", "committed")
+	runGit(t, folder, "commit", "-q", "-m", "work")
+	put(t, folder, "not committed", "x")
+	err := c.manager.DiscardCopy(ctxOf(t), c.one.ID(), nil, person("bob"))
+	needs := needsOf(t, err)
+	require.Equal(t, []string{"sessions", "uncommitted", "commits"}, needs)
+	require.ErrorContains(t, err, "not committed")
+	require.FileExists(t, filepath.Join(folder, "not committed"))
+	require.NoError(t, c.manager.DiscardCopy(ctxOf(t), c.one.ID(), needs, person("bob")))
+	require.NoDirExists(t, folder)
+	require.Empty(t, runGit(t, c.project, "branch", "--list", "abide/one"))
+	require.Equal(t, state.StatusEnded, c.one.Info().Status)
+
+	without, err := c.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: c.project})
+	require.NoError(t, err)
+	require.ErrorContains(t, c.manager.DiscardCopy(ctxOf(t), without.ID(), needs, person("bob")), "no working copy of its own")
+}

@@ -15,7 +15,7 @@ type branchFlags struct {
 }
 
 // branchActs are the acts that take no files.
-func branchActs() []string { return []string{"update", "merge", "push"} }
+func branchActs() []string { return []string{"update", "merge", "push", "pull-request", "discard"} }
 
 // acted says what an act did.
 func acted(done wire.BranchAct) string {

@@ -272,11 +272,12 @@ func (p *Program) notice(format string, args ...any) {
 func (p *Program) branch() *cobra.Command {
 	var to branchFlags
 	cmd := p.onSession(&cobra.Command{
-		Use: "branch ID [commit [FILE…] | update | merge | push]", Short: "Show where a session's branch stands, or act on it",
+		Use: "branch ID [commit [FILE…] | update | merge | push | pull-request | discard]", Short: "Show where a session's branch stands, or act on it",
 		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace; " +
 			"without --message it takes the session's latest prompt and the agent's last words, after asking. With update, bring the commits of the base to the branch; with merge, bring those of the branch to its base. " +
 			"No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused. " +
-			"With push, push the branch as you would by hand, where projects.FOLDER.git.push is on; else it prints the command.",
+			"With push, push the branch as you would by hand, where projects.FOLDER.git.push is on; else it prints the command. With pull-request, print the page of the remote's host that makes a pull request, filled in. " +
+			"With discard, remove the session's own working copy with its branch; what would be lost is named first.",
 		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'\nabide branch 9f3a update --method rebase\nabide branch 9f3a merge --method squash -m 'Trim white space'\nabide branch 9f3a push",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 || len(args) > 1 && args[1] == "commit" || len(args) == 2 && slices.Contains(branchActs(), args[1]) {
@@ -298,7 +299,7 @@ func (p *Program) branch() *cobra.Command {
 		_, err = fmt.Fprintln(p.Stdout, plain.Line(standing(found)))
 		return err
 	})
-	cmd.Flags().StringVarP(&to.message, "message", "m", "", "the commit's `MESSAGE`")
+	cmd.Flags().StringVarP(&to.message, "message", "m", "", "the `MESSAGE` of a commit or pull request")
 	cmd.Flags().StringVar(&to.method, "method", "merge", "`HOW` to update: merge or rebase; or to merge: merge, squash or ff (only move the base)")
 	cmd.Flags().BoolVar(&to.yes, "yes", false, "do not ask")
 	p.JSONFlag(cmd)
@@ -315,6 +316,21 @@ func (p *Program) actOnBranch(ctx context.Context, hub *client.Hub, s wire.Sessi
 	case "push":
 		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
 			return hub.Push(ctx, s.SessionID, key, wire.PushBranch{Confirm: confirm})
+		})
+	case "pull-request":
+		var page wire.PullRequestPage
+		err := p.confirmed(ctx, to.yes, func(confirm []string) (err error) {
+			page, err = hub.PullRequest(ctx, s.SessionID, wire.MakePullRequest{Message: to.message, Confirm: confirm})
+			return err
+		})
+		if err != nil || p.json {
+			return p.orJSON(page, err)
+		}
+		_, err = fmt.Fprintln(p.Stdout, plain.Line(page.URL))
+		return err
+	case "discard":
+		return p.confirmed(ctx, to.yes, func(confirm []string) error {
+			return hub.DiscardBranch(ctx, s.SessionID, wire.DiscardBranch{Confirm: confirm})
 		})
 	case "merge":
 		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
@@ -361,15 +377,25 @@ func (p *Program) draft(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 
 // acted does an act on a branch. What needs a confirmation is asked.
 func (p *Program) acted(ctx context.Context, yes bool, do func(confirm []string) (wire.BranchAct, error)) error {
+	var done wire.BranchAct
+	err := p.confirmed(ctx, yes, func(confirm []string) (err error) {
+		done, err = do(confirm)
+		return err
+	})
+	if err != nil || p.json {
+		return p.orJSON(done, err)
+	}
+	_, err = fmt.Fprintln(p.Stdout, acted(done))
+	return err
+}
+
+// confirmed does something, and asks for what needs a confirmation.
+func (p *Program) confirmed(ctx context.Context, yes bool, do func(confirm []string) error) error {
 	var confirm []string
 	for {
-		done, err := do(confirm)
+		err := do(confirm)
 		var refused *client.RefusedError
 		if !errors.As(err, &refused) || len(refused.Needs) == 0 || len(confirm) > 5 {
-			if err != nil || p.json {
-				return p.orJSON(done, err)
-			}
-			_, err = fmt.Fprintln(p.Stdout, acted(done))
 			return err
 		}
 		if !yes {

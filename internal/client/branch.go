@@ -23,6 +23,18 @@ func (h *Hub) UpdateBranch(ctx context.Context, id, key string, u wire.UpdateBra
 	return h.actOnBranch(ctx, id, "update", key, u)
 }
 
+// PullRequest returns the page that makes a pull request of the session's branch.
+func (h *Hub) PullRequest(ctx context.Context, id string, p wire.MakePullRequest) (wire.PullRequestPage, error) {
+	var page wire.PullRequestPage
+	err := h.do(ctx, http.MethodPost, session(id)+"/branch/pull-request", p, &page)
+	return page, err
+}
+
+// DiscardBranch removes the session's own working copy and its branch.
+func (h *Hub) DiscardBranch(ctx context.Context, id string, d wire.DiscardBranch) error {
+	return h.do(ctx, http.MethodPost, session(id)+"/branch/discard", d, nil)
+}
+
 // Push pushes the session's branch.
 func (h *Hub) Push(ctx context.Context, id, key string, p wire.PushBranch) (wire.BranchAct, error) {
 	return h.actOnBranch(ctx, id, "push", key, p)

@@ -101,6 +101,9 @@ type Git struct {
 	// Push lets the hub push as the owner would by hand, with hooks, credential helpers,
 	// ssh and gpg.
 	Push bool
+	// Forge is the kind of the remote's host if its name does not say it: github, gitlab,
+	// gitea or bitbucket.
+	Forge string
 }
 
 // Channel is a way beside push to be told of sessions.

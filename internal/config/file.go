@@ -100,8 +100,9 @@ type fileProjectJobs struct {
 }
 
 type fileGit struct {
-	Collaborators bool `yaml:"collaborators"`
-	Push          bool `yaml:"push"`
+	Collaborators bool   `yaml:"collaborators"`
+	Push          bool   `yaml:"push"`
+	Forge         string `yaml:"forge"`
 }
 
 type fileProjectQueue struct {

@@ -78,7 +78,14 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		p.Worktree = &Worktree{Copy: w.Copy, Setup: w.Setup}
 	}
 	if f.Git != nil {
-		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push}
+		kinds := []string{"github", "gitlab", "gitea", "bitbucket"}
+		if f.Git.Forge == "forgejo" {
+			f.Git.Forge = "gitea"
+		}
+		if f.Git.Forge != "" && !slices.Contains(kinds, f.Git.Forge) {
+			return wrong(fmt.Errorf("%q is none of %s", f.Git.Forge, strings.Join(kinds, ", ")), "git", "forge")
+		}
+		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push, Forge: f.Git.Forge}
 	}
 	if f.Jobs != nil {
 		for _, command := range f.Jobs.TestCommands {

@@ -58,6 +58,9 @@ func (u Upstream) Command(worktree string) string {
 	return strings.Join(append(words, shellWord(u.Remote), shellWord(u.Branch)), " ")
 }
 
+// Address is the remote's, without user and password.
+func (u Upstream) Address() string { return withoutUser(u.values["remote."+u.Remote+".url"]) }
+
 // shellWord quotes a word where a shell would take it for more.
 func shellWord(word string) string {
 	if strings.ContainsFunc(word, func(c rune) bool {

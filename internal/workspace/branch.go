@@ -3,11 +3,10 @@ package workspace
 import (
 	"context"
 	"errors"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/internal/forge"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/server/wire"
 )
@@ -135,7 +134,7 @@ func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, nam
 	if to, err := f.git.Upstream(ctx, r); err == nil && to.Branch != "" && to.Remote != "" {
 		found.Push = &wire.BranchPush{Remote: to.Remote, Pushed: to.Pushed == to.Commit, Command: to.Command(r.Worktree)}
 	}
-	found.Web, found.NewPullRequest = webOf(found.Remote), newPullRequest(found.Remote, head.Branch)
+	found.Web, found.NewPullRequest = forge.Web(found.Remote), newPullRequest(found.Remote, head.Branch)
 	b.runs++
 	standing, err := f.git.Compare(ctx, r, base)
 	if err != nil {
@@ -170,18 +169,4 @@ func (f *Files) lookForConflicts(ctx context.Context, r *gitstate.Repository, b 
 	case err != nil:
 		b.merged, b.unknown = [2]string{}, "git did not say"
 	}
-}
-
-// webOf is the page of a remote, where its host has one; empty where it is no host's.
-func webOf(remote string) string {
-	host, path := hostAndPath(remote)
-	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	if host == "" || path == "" || !strings.Contains(host, ".") || strings.HasPrefix(remote, "/") || strings.HasPrefix(remote, ".") || strings.HasPrefix(remote, "file:") {
-		return ""
-	}
-	page := url.URL{Scheme: "https", Host: host, Path: "/" + path}
-	if u, err := url.Parse(remote); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		page.Scheme, page.Host = u.Scheme, u.Host // a port of ssh is not one of the web
-	}
-	return page.String()
 }

@@ -3,11 +3,11 @@ package workspace
 import (
 	"context"
 	"errors"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/abidehub/abide/internal/forge"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/server/wire"
 )
@@ -82,39 +82,5 @@ func newPullRequest(remote, branch string) string {
 	if branch == "" || branch == "main" || branch == "master" {
 		return ""
 	}
-	host, path := hostAndPath(remote)
-	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	if strings.Count(path, "/") < 1 {
-		return ""
-	}
-	page := url.URL{Scheme: "https", Host: host}
-	switch host {
-	case "github.com", "codeberg.org":
-		page.Path = "/" + path + "/compare/" + branch
-		if host == "github.com" {
-			page.RawQuery = "expand=1"
-		}
-	case "gitlab.com":
-		page.Path = "/" + path + "/-/merge_requests/new"
-		page.RawQuery = url.Values{"merge_request[source_branch]": {branch}}.Encode()
-	case "bitbucket.org":
-		page.Path = "/" + path + "/pull-requests/new"
-		page.RawQuery = url.Values{"source": {branch}}.Encode()
-	default:
-		return ""
-	}
-	return page.String()
-}
-
-// hostAndPath takes a remote's address apart: a URL, or host:path.
-func hostAndPath(remote string) (host, path string) {
-	if strings.Contains(remote, "://") {
-		u, err := url.Parse(remote)
-		if err != nil {
-			return "", ""
-		}
-		return u.Hostname(), u.Path
-	}
-	host, path, _ = strings.Cut(remote, ":")
-	return host, path
+	return forge.PullRequest{Remote: remote, Branch: branch}.Page()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -53,6 +54,20 @@ func branchRows() section {
 				doc{
 					summary: "Push the session's branch to the remote's branch of the same name, as the owner would by hand, where `projects.FOLDER.git.push` is on; else 409 with the command. Nothing is forced: 409 says what the remote says.",
 					headers: key, in: wire.PushBranch{}, out: wire.BranchAct{}, status: 200,
+				},
+			},
+			{
+				"POST", one + "/branch/pull-request", auth.Credential, auth.Manage, false, with(pullRequestRoute),
+				doc{
+					summary: "The page of the remote's host that makes a pull request of the branch, filled in. Nothing is sent. GitHub, GitLab, Gitea, Forgejo and Bitbucket by their names; another host by `projects.FOLDER.git.forge`, else 409.",
+					in:      wire.MakePullRequest{}, out: wire.PullRequestPage{}, status: 200,
+				},
+			},
+			{
+				"POST", one + "/branch/discard", auth.Credential, auth.Manage, false, with(discardBranchRoute),
+				doc{
+					summary: "Remove the session's own working copy with its branch, and end the sessions that use it. 409 names what would be lost. The same again completes what a kill interrupted.",
+					in:      wire.DiscardBranch{}, status: 204,
 				},
 			},
 		},
@@ -124,6 +139,34 @@ func mergeBranchRoute(_ *API, c *call, in wire.MergeBranch) error {
 
 func pushBranchRoute(_ *API, c *call, in wire.PushBranch) error {
 	return c.actOnBranch(branch.Request{Act: branch.Push, Confirm: in.Confirm})
+}
+
+func pullRequestRoute(s *API, c *call, in wire.MakePullRequest) error {
+	if _, err := c.workspace(); err != nil {
+		return err
+	}
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	page, err := s.manager.PullRequest(c.r.Context(), own.ID(), in.Message, in.Confirm)
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, wire.PullRequestPage{URL: page})
+}
+
+func discardBranchRoute(s *API, c *call, in wire.DiscardBranch) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	if err := s.manager.DiscardCopy(c.r.Context(), own.ID(), in.Confirm, c.grant.By()); err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.WorktreeRemoved, SessionID: own.ID(), Detail: own.Info().Worktree.Folder})
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 // actOnBranch does one act for the caller.

@@ -13,7 +13,7 @@ func Bodies() []any {
 		Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
 		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, ExportPreview{},
 		Rule{}, Rules{}, NewRule{},
-		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, Branch{}, CommitBranch{}, UpdateBranch{}, MergeBranch{}, PushBranch{}, BranchAct{}, Worktrees{}, RemoveWorktree{}, FileChange{},
+		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, Branch{}, CommitBranch{}, UpdateBranch{}, MergeBranch{}, PushBranch{}, MakePullRequest{}, PullRequestPage{}, DiscardBranch{}, BranchAct{}, Worktrees{}, RemoveWorktree{}, FileChange{},
 		PushState{}, NewSubscription{}, NotifyChoice{}, Made{}, Channels{},
 		Health{}, Ready{}, AuditPage{}, FoundPage{}, Refused{},
 	}

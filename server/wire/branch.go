@@ -38,6 +38,28 @@ type PushBranch struct {
 	Confirm []string `json:"confirm,omitempty"`
 }
 
+// MakePullRequest asks for the page that makes a pull request of the session's branch.
+type MakePullRequest struct {
+	// Message has the title in its first line, and the text below; the draft of a commit when
+	// absent.
+	Message string `json:"message,omitempty"`
+	// Confirm has what a 409 named in needs: unpushed (the remote does not have the branch as
+	// it is here).
+	Confirm []string `json:"confirm,omitempty"`
+}
+
+// PullRequestPage is a page of the remote's host.
+type PullRequestPage struct {
+	URL string `json:"url"`
+}
+
+// DiscardBranch removes the session's own working copy and its branch.
+type DiscardBranch struct {
+	// Confirm has what a 409 named in needs: uncommitted, commits, sessions, unknown; see
+	// Working copies.
+	Confirm []string `json:"confirm,omitempty"`
+}
+
 // BranchPush says how a branch is pushed.
 type BranchPush struct {
 	// Remote is the name of the remote.

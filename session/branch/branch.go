@@ -33,6 +33,8 @@ const (
 	NeedUnsigned = "unsigned"
 	// NeedUncommitted: files that are not committed stay behind.
 	NeedUncommitted = "uncommitted"
+	// NeedUnpushed: the remote does not have the branch as it is here.
+	NeedUnpushed = "unpushed"
 )
 
 const (
@@ -115,6 +117,8 @@ type Place struct {
 	Base string
 	// Push is the project's setting that allows to push.
 	Push bool
+	// Forge is the kind of the remote's host if its name does not say it.
+	Forge string
 }
 
 // Maker does the acts. Git is nil if it is not installed.

@@ -232,6 +232,8 @@ type Git struct {
 	// Push lets the hub push as the owner would by hand: git runs what the configuration of
 	// the repository and of the owner names.
 	Push bool
+	// Forge is the kind of the remote's host (see internal/forge) if its name does not say it.
+	Forge string
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links

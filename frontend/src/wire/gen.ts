@@ -1697,6 +1697,19 @@ export interface PushBranch {
   confirm?: string[]
 }
 
+export interface MakePullRequest {
+  message?: string
+  confirm?: string[]
+}
+
+export interface PullRequestPage {
+  url: string
+}
+
+export interface DiscardBranch {
+  confirm?: string[]
+}
+
 export interface BranchAct {
   act: string
   branch: string
