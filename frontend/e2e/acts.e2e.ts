@@ -1,4 +1,5 @@
 // What one does with a message on a phone, with its taps counted: by a long press or by the button in the margin.
+import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { barriers } from './rig/axe.ts'
 import { phone } from './rig/browser.ts'
@@ -128,6 +129,55 @@ test('a question is answered in one tap with the keyboard open, and drawn up and
   const { data } = await at.hub.event(id, 'permission_outcome')
   expect(data).toMatchObject({ permission_id, outcome: 'selected' })
   await permission.waitFor({ state: 'detached' })
+  expect(screen.errors).toEqual([])
+  await page.close()
+})
+
+test('a phone’s composer has one row below the full width of its text, and the bars of a working session are low', async () => {
+  const id = await at.hub.newSession('Worked on', 'paced')
+  await at.hub.prompt(id, '/slow 3600')
+  const screen = await at.device.watch(id, phone)
+  const { page } = screen
+  const stop = page.getByRole('button', { name: 'Stop', exact: true })
+  await stop.waitFor()
+  await page.locator('main header.topbar').getByText('Working').waitFor()
+  const box = async (of: Locator) => (await of.boundingBox())!
+  const bars = async () => {
+    const top = await box(page.locator('main header.topbar'))
+    const feed = await box(screen.feed)
+    expect(feed.y).toBeCloseTo(top.y + top.height, 0)
+    return phone.height - feed.height
+  }
+  expect(await bars()).toBeLessThanOrEqual(150)
+  expect((await box(screen.composer)).width).toBeGreaterThanOrEqual(350)
+  const row = [
+    page.getByRole('button', { name: 'Add files' }),
+    page.getByRole('button', { name: 'Ask · Steady', exact: true }),
+    stop,
+    page.getByRole('button', { name: 'Queue', exact: true }),
+  ]
+  const words = await box(screen.composer)
+  for (const [i, one] of row.entries()) {
+    const at = await box(one)
+    expect(at.height, `${i}`).toBeGreaterThanOrEqual(44)
+    expect(at.y + at.height / 2).toBeGreaterThan(words.y + words.height)
+    expect(at.y).toBe((await box(row[0]!)).y)
+    if (i > 0) expect(at.x).toBeGreaterThan((await box(row[i - 1]!)).x)
+  }
+  await screen.composer.fill('Then the tests')
+  expect(await bars()).toBeLessThanOrEqual(150)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await expect.poll(() => barriers(page)).toEqual([])
+    await shot(screen, `composer-${colorScheme}`)
+  }
+  const when = page.getByRole('menu', { name: 'Send' })
+  await hold(row[3]!, when)
+  await tap(when.getByRole('menuitem', { name: 'Queue' }))
+  await page.getByRole('region', { name: 'Queue' }).getByText('1 queued').waitFor()
+  expect(at.hub.events(id).filter((e) => e.type === 'user_prompt')).toHaveLength(1)
+  await tap(stop)
+  await at.hub.event(id, 'turn_end')
   expect(screen.errors).toEqual([])
   await page.close()
 })

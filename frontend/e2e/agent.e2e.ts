@@ -113,7 +113,13 @@ describe('an agent, controlled from a phone,', () => {
 
     const chips = (of: Screen) => of.page.getByRole('group', { name: 'Mode and options' })
     const before = hub.lastSeq(session)
-    await chips(here).getByRole('combobox', { name: 'Mode', exact: true }).selectOption('ask')
+    // On a phone one chip names them all, and opens them.
+    const chip = here.page.getByRole('button', { name: 'Auto · Hasty · Verbose', exact: true })
+    await chip.click()
+    const options = here.page.getByRole('dialog', { name: 'Mode and options' })
+    expect(await barriers(here.page)).toEqual([])
+    await shot(here, 'options-sheet-390')
+    await options.getByRole('combobox', { name: 'Mode', exact: true }).selectOption('ask')
     expect((await hub.event(session, 'mode', before)).data.mode_id).toBe('ask')
     await until('the mode by its chip on the desktop', async () => {
       return (await chips(there).getByRole('combobox', { name: 'Mode', exact: true }).inputValue()) === 'ask'
@@ -122,15 +128,14 @@ describe('an agent, controlled from a phone,', () => {
     const modelChip = chips(there).getByRole('combobox', { name: 'Model', exact: true })
     await modelChip.focus()
     await there.page.keyboard.press('s')
-    await until('the model by its chip on the phone', async () => {
-      return (
-        (await chips(here).getByRole('combobox', { name: 'Model', exact: true }).inputValue()) === 'steady'
-      )
+    await until('the model on the phone', async () => {
+      return (await options.getByRole('combobox', { name: 'Model', exact: true }).inputValue()) === 'steady'
     })
+    await here.page.keyboard.press('Escape')
     const verbose = chips(there).getByRole('button', { name: 'Verbose', pressed: true })
     await verbose.focus()
     await there.page.keyboard.press('Space')
-    await chips(here).getByRole('button', { name: 'Verbose', pressed: false }).waitFor()
+    await here.page.getByRole('button', { name: 'Ask · Steady', exact: true }).waitFor()
     await shot(here, 'options-390')
     await shot(there, 'options-1280')
     await here.page.close()

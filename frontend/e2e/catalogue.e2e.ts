@@ -117,26 +117,6 @@ describe('every state of the catalogue is shown without errors and accessibility
     }
   })
 
-  test('the chips of a phone are one row that scrolls, and the last one comes out of its fade', async () => {
-    const view = catalogue.views.find(({ name }) => name === 'phone-light')!
-    await view.show('session, options')
-    const chips = view.page
-      .getByRole('group', { name: 'Mode and options', includeHidden: true })
-      .locator('.chip')
-    const shown = await chips.evaluateAll((all) => {
-      const box = (e: Element) => e.getBoundingClientRect()
-      const row = all[0]!.parentElement!
-      all.at(-1)!.scrollIntoView()
-      return {
-        rows: new Set(all.map((e) => box(e).top)).size,
-        scrolls: row.scrollWidth > row.clientWidth,
-        low: all.filter((e) => box(e).height < 44).length,
-        faded: box(all.at(-1)!).right > box(row).right - 24,
-      }
-    })
-    expect(shown).toEqual({ rows: 1, scrolls: true, low: 0, faded: false })
-  })
-
   test('a part of a file has the numbers of its lines, or none', async () => {
     const view = catalogue.views.find(({ name }) => name === 'phone-light')!
     const numbers = view.page.locator('[data-permission] figure .n')

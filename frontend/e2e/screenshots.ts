@@ -8,6 +8,7 @@ import { Device } from './rig/device.ts'
 import { repository } from './rig/git.ts'
 import { binaries, Hub } from './rig/hub.ts'
 import { Screen } from './rig/screen.ts'
+import { hold } from './rig/touch.ts'
 
 /** The folder of all screenshots, in every size and theme. It is not committed. */
 const all = resolve(import.meta.dirname, '../test-results/screens')
@@ -255,7 +256,11 @@ func Do(ctx context.Context, send func() error) error {
         .locator('[data-picker]')
         .setInputFiles({ name: 'trace.log', mimeType: 'text/plain', buffer: Buffer.alloc(40_000, 'x') })
       await s.composer.fill('See what went wrong here.')
-      await s.page.getByRole('button', { name: 'Send later' }).click()
+      const later = s.page.getByRole('button', { name: 'Send later' })
+      const when = s.page.getByRole('menuitem', { name: 'Send later…' })
+      if (!(await later.isVisible()))
+        await hold(s.page.getByRole('button', { name: 'Send', exact: true }), when)
+      await when.or(later).first().click()
       await s.page.getByRole('dialog', { name: 'Send later' }).waitFor()
     })
   })

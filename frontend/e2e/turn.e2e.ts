@@ -5,6 +5,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
+import { hold } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 describe('a person decides from a phone', () => {
@@ -127,7 +128,11 @@ describe('a person decides from a phone', () => {
     const screen = await mobile.watch(session, phone)
     const before = Date.now()
     await screen.composer.fill('Water the plants')
-    await screen.page.getByRole('button', { name: 'Send later' }).click()
+    const when = screen.page.getByRole('menu', { name: 'Send' })
+    await hold(screen.page.getByRole('button', { name: 'Send', exact: true }), when)
+    expect(await when.getByRole('menuitem').allInnerTexts()).toEqual(['Send now', 'Send later…'])
+    await shot(screen, 'send-menu-390')
+    await when.getByRole('menuitem', { name: 'Send later…' }).click()
     const dialog = screen.page.getByRole('dialog', { name: 'Send later' })
     await dialog.waitFor()
     await shot(screen, 'schedule-390')

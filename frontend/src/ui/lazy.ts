@@ -56,6 +56,7 @@ export const loadAgent = dialog((all) => all.AgentPanel)
 export const loadMenu = dialog((all) => all.SessionMenu)
 export const loadToast = () => import('./parts/Toast.svelte')
 export const loadChips = () => import('./session/Chips.svelte')
+export const loadOptions = dialog((all) => all.OptionsSheet)
 export const loadSchedule = dialog((all) => all.Schedule)
 
 const acts =

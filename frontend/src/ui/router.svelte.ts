@@ -41,6 +41,7 @@ export type Over =
   | 'menu'
   | 'details'
   | 'question'
+  | 'options'
 
 /** The state of a history entry beside its address. */
 interface Entry {

@@ -1,7 +1,10 @@
+import ArrowUp from '@lucide/svelte/icons/arrow-up'
+import Clock from '@lucide/svelte/icons/clock'
 import Copy from '@lucide/svelte/icons/copy'
 import FileText from '@lucide/svelte/icons/file-text'
 import GitFork from '@lucide/svelte/icons/git-fork'
 import Link from '@lucide/svelte/icons/link'
+import ListPlus from '@lucide/svelte/icons/list-plus'
 import MessageSquare from '@lucide/svelte/icons/message-square'
 import Pencil from '@lucide/svelte/icons/pencil'
 import TextSelect from '@lucide/svelte/icons/text-select'
@@ -113,5 +116,22 @@ export function heldRows(feed: HTMLElement): () => void {
       target.closest('[data-acts]')?.querySelector<HTMLElement>('.corner')
     at?.click()
     return at !== undefined && at !== null
+  })
+}
+
+/** A finger that stays on the button that sends chooses when, if there is something to send. */
+export function heldSend(
+  app: Screens,
+  button: HTMLElement,
+  what: () => { busy: boolean; send: () => void } | null,
+): () => void {
+  return held(button, () => {
+    const now = what()
+    if (!now) return false
+    menu(button, t`Send`, [
+      { name: now.busy ? t`Queue` : t`Send now`, icon: now.busy ? ListPlus : ArrowUp, act: () => now.send() },
+      { name: t`Send later…`, icon: Clock, act: () => (app.overlay = 'schedule') },
+    ])
+    return true
   })
 }
