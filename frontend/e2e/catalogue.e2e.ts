@@ -118,7 +118,7 @@ describe('every state of the catalogue is shown without errors and accessibility
   })
 
   test('a part of a file has the numbers of its lines, or none', async () => {
-    const view = catalogue.views.find(({ name }) => name === 'phone-light')!
+    const view = catalogue.views.find(({ name }) => name === 'desktop-light')!
     const numbers = view.page.locator('[data-permission] figure .n')
     await view.show('question, part of a file')
     await numbers.first().waitFor()
