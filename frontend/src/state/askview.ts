@@ -69,10 +69,10 @@ export function saysFile(tool: ToolView, shown: (path: string) => string): boole
   return named !== '' && (named === files[0] || named === shown(files[0]!))
 }
 
-/** A text in two lines of a phone: its white space as one space, and its beginning and end. */
+/** A text in two lines of a phone: its white space as one space, its first whole words and its end. */
 export function gistOf(text: string): string {
   const words = text.trim().replace(/\s+/g, ' ')
-  return words.length <= 60 ? words : `${words.slice(0, 36)} … ${words.slice(-20)}`
+  return words.length <= 60 ? words : `${words.slice(0, 36).replace(/ \S*$/, '')} … ${words.slice(-20)}`
 }
 
 /** What is asked about a call, in a line. A command or file that is shown below it is not said twice. */
