@@ -198,6 +198,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 
 	var job wire.JobInfo
 	h.api("POST", "/api/jobs", map[string]any{"task": "say hello", "worktree": false}).decode(t, &job)
+	_, err = h.manager.Session(context.Background(), job.JobID) // as open as the others
+	require.NoError(t, err)
 
 	calls := []apiCall{
 		{"GET", "/api/jobs", "", nil},

@@ -139,6 +139,11 @@ func policyFor(p event.JobPolicy, current *settings.Hub, folder string) (event.J
 
 // Retry makes a job anew that has ended, with what it was given.
 func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (info list.Info, made bool, err error) {
+	if key != "" {
+		if err := state.CheckID("a new job", key); err != nil {
+			return list.Info{}, false, err
+		}
+	}
 	b, err := r.manager.Session(ctx, id)
 	if err != nil {
 		return list.Info{}, false, err
