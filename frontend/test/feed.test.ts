@@ -68,6 +68,29 @@ describe('the feed', () => {
     expect(toolView(find(late, 'tool', 'tool:0:t')!).output).toBe('two three')
   })
 
+  it('cuts the end of a text before it goes on, in a content and a raw output', () => {
+    const says = (text: string) => [{ type: 'content', content: { type: 'text', text } }]
+    const events = new Script()
+      .add('tool_call', { tool_call_id: 't', content: says('```\none\n```') })
+      .add('tool_call_update', { tool_call_id: 't', content_cut: 3, content_added: 'two 🙂' })
+      .add('tool_call_update', { tool_call_id: 't', content_cut: 2 })
+      .add('tool_call_update', { tool_call_id: 't', content_cut: 4, content_added: 'end\n```' })
+      .add('tool_call_update', { tool_call_id: 'o', raw_output: { output: 'one', more: 1 } })
+      .add('tool_call_update', { tool_call_id: 'o', output_grown: { member: 'output', added: ' two' } })
+      .add('tool_call_update', {
+        tool_call_id: 'o',
+        output_grown: { member: 'output', cut: 5, added: 'end' },
+      })
+      .add('tool_call_update', { tool_call_id: 's', raw_output: 'one' })
+      .add('tool_call_update', { tool_call_id: 's', output_grown: { cut: 1, added: 'two' } }).events
+    for (let cut = 0; cut <= events.length; cut++) {
+      const later = after(emptyFeed(cut), events.slice(cut))
+      const both = before(after(emptyFeed(0), events.slice(0, cut)), later)
+      const output = (id: string) => toolView(find(both, 'tool', `tool:0:${id}`)!).output
+      expect([output('t'), output('o'), output('s')]).toEqual(['oneend', 'onend', 'ontwo'])
+    }
+  })
+
   it('keeps the diff that a call proposed if the agent later only reports its completion', () => {
     const diff = { type: 'diff', path: '/w/oc.txt', oldText: '', newText: 'one\ntwo' }
     const says = (text: string) => [{ type: 'content', content: { type: 'text', text } }]

@@ -1,6 +1,7 @@
 package blackbox_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +19,14 @@ import (
 // agent sends all it has so far 1,500 times.
 func TestAnOutputThatIsResentWithEachUpdateCostsOnce(t *testing.T) {
 	t.Parallel()
-	const updates = 1500
+	t.Run("content", func(t *testing.T) { costsOnce(t, "content", 1500, 400_000, 150_000) })
+	for _, form := range []string{"fence", "shorter", "both", "output", "string", "meta"} {
+		t.Run(form, func(t *testing.T) { costsOnce(t, form, 150, 80_000, 30_000) })
+	}
+}
+
+// costsOnce bounds the bytes of the log, and of what opening it sends.
+func costsOnce(t *testing.T, form string, updates int, inLog int64, sent int) {
 	var output strings.Builder
 	for i := range updates {
 		fmt.Fprintf(&output, "step %5d of %5d compiles and links\n", i+1, updates)
@@ -26,23 +34,28 @@ func TestAnOutputThatIsResentWithEachUpdateCostsOnce(t *testing.T) {
 	h := newHub(t, settings{})
 	session := h.create("demo")
 	c := h.screen("screen", session, 0)
-	c.prompt(session.SessionID, "p1", fmt.Sprintf("/grow %d", updates))
+	c.prompt(session.SessionID, "p1", fmt.Sprintf("/grow %d %s", updates, form))
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p1").StopReason)
 
 	log := onDisk(t, h, session.SessionID)
-	require.Equal(t, output.String(), outputIn(t, log))
-	require.Equal(t, output.String(), outputIn(t, c.seen()), "who followed has it, too")
-	// The end of the call repeats the output: a crash leaves it whole, too.
-	for n := len(log) - 1; log[n].Seq > log[len(log)-1].Seq-20; n-- {
-		require.True(t, strings.HasPrefix(output.String(), outputIn(t, log[:n])))
+	if form != "meta" { // that is in raw alone
+		require.Equal(t, output.String(), outputIn(t, log))
+		require.Equal(t, output.String(), outputIn(t, c.seen()), "who followed has it, too")
+		// The end of the call repeats the output: a crash leaves it whole, too.
+		for n := len(log) - 1; log[n].Seq > log[len(log)-1].Seq-20; n-- {
+			require.True(t, strings.HasPrefix(output.String(), outputIn(t, log[:n])))
+		}
 	}
 	file, err := os.Stat(filepath.Join(h.data, "sessions", session.SessionID, "events.jsonl"))
 	require.NoError(t, err)
-	require.Less(t, file.Size(), int64(400_000))
+	require.Less(t, file.Size(), inLog)
 
 	opened, bytes := openWhole(t, h, session.SessionID)
+	require.Less(t, bytes, sent)
+	if form == "meta" {
+		return
+	}
 	require.Equal(t, output.String(), outputIn(t, opened))
-	require.Less(t, bytes, 150_000)
 
 	shown, errs, code := h.run("show", "--full", session.SessionID)
 	require.Zero(t, code, errs)
@@ -66,10 +79,18 @@ func outputIn(t *testing.T, log []event.Event) string {
 			if entry.Tool == nil {
 				continue
 			}
-			content := string(entry.Tool.Whole())
-			_, text, _ := strings.Cut(content, `"text":"`)
-			text, _, _ = strings.Cut(text, `"`)
-			return strings.ReplaceAll(text, `\n`, "\n")
+			var blocks []struct {
+				Content struct{ Text string }
+			}
+			_ = json.Unmarshal(entry.Tool.Whole(), &blocks) // absent where the output is elsewhere
+			if len(blocks) > 0 {
+				text := strings.TrimPrefix(blocks[0].Content.Text, "```\n")
+				return strings.TrimSuffix(text, "```")
+			}
+			if shown := entry.Tool.Output(""); shown != "" {
+				return strings.TrimSuffix(shown, "\n") + "\n"
+			}
+			return ""
 		}
 	}
 	return ""

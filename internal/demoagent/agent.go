@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // agent implements the protocol's agent side.
@@ -70,7 +72,7 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResp
 	if a.order.isCancelled(s.id, s.turns) {
 		cancel()
 	}
-	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn, contents: map[string][]any{}}
+	t := &turn{ctx: ctx, agent: a, session: s, text: promptText(p.Prompt), stop: sdk.StopReasonEndTurn, grown: map[string]*event.ToolCallFields{}}
 	t.remember(sdk.UpdateUserMessageText(t.text))
 	if strings.HasPrefix(t.text, restorePrefix) {
 		used := t.readRecord()

@@ -218,21 +218,45 @@ func (t *turn) flood(n int) error {
 // grow repeats all output of a command with each update, as some agents do.
 func (t *turn) grow(argument string) error {
 	n := number(argument, 100, 10_000)
+	_, form, _ := strings.Cut(argument, " ")
 	id := t.nextTool()
 	if err := t.update(sdk.StartToolCall(id, "make", sdk.WithStartKind(sdk.ToolKindExecute), sdk.WithStartStatus(sdk.ToolCallStatusInProgress))); err != nil {
 		return err
 	}
 	var output strings.Builder
-	show := func() []sdk.ToolCallContent {
-		return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(output.String()))}
+	show := func(text string) []sdk.ToolCallUpdateOpt {
+		content := func(text string) sdk.ToolCallUpdateOpt {
+			return sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(text))})
+		}
+		result := sdk.WithUpdateRawOutput(map[string]any{"output": text, "running": true})
+		switch form {
+		case "both":
+			return []sdk.ToolCallUpdateOpt{content(text), result}
+		case "output":
+			return []sdk.ToolCallUpdateOpt{result}
+		case "string":
+			return []sdk.ToolCallUpdateOpt{sdk.WithUpdateRawOutput(text)}
+		case "fence":
+			return []sdk.ToolCallUpdateOpt{content("```\n" + text + "```")}
+		case "meta":
+			meta := func(u *sdk.SessionToolCallUpdate) {
+				u.Meta = map[string]any{"demo": map[string]any{"output": text, "more": 1}}
+			}
+			return []sdk.ToolCallUpdateOpt{content("Running"), meta}
+		}
+		return []sdk.ToolCallUpdateOpt{content(text)}
 	}
 	for i := range n {
 		fmt.Fprintf(&output, "step %5d of %5d compiles and links\n", i+1, n)
-		if err := t.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress), sdk.WithUpdateContent(show()))); err != nil {
+		text := output.String()
+		if lines := strings.TrimSuffix(text, "\n"); form == "shorter" && i%2 == 1 {
+			text = lines[:strings.LastIndexByte(lines, '\n')+1] // the last line comes and goes
+		}
+		if err := t.update(sdk.UpdateToolCall(id, append(show(text), sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress))...)); err != nil {
 			return err
 		}
 	}
-	return t.status(id, sdk.ToolCallStatusCompleted, sdk.WithUpdateContent(show()))
+	return t.status(id, sdk.ToolCallStatusCompleted, show(output.String())...)
 }
 
 func (t *turn) big(argument string) error {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 const (
@@ -147,43 +149,24 @@ func (t *turn) toolAgain(kind string, data json.RawMessage) error {
 			update[to] = value
 		}
 	}
-	content, err := t.contentAgain(string(fields["tool_call_id"]), fields["content"], fields["content_added"])
-	if err != nil {
+	id := string(fields["tool_call_id"])
+	var said event.ToolCallFields
+	if err := json.Unmarshal(data, &said); err != nil {
 		return err
 	}
-	if content != nil {
-		update["content"] = content
+	call := t.grown[id]
+	if call == nil {
+		call = &event.ToolCallFields{}
+		t.grown[id] = call
+	}
+	call.Upsert(said)
+	if fields["content_added"] != nil || fields["content_cut"] != nil {
+		update["content"] = call.Whole()
+	}
+	if fields["output_grown"] != nil {
+		update["rawOutput"] = call.WholeOutput()
 	}
 	return t.raw(update)
-}
-
-// contentAgain returns the whole content of a call, of which a recording may have only
-// what was added.
-func (t *turn) contentAgain(call string, content, added json.RawMessage) ([]any, error) {
-	if content != nil {
-		var whole []any
-		if json.Unmarshal(content, &whole) == nil {
-			t.contents[call] = whole
-		}
-	}
-	if added == nil {
-		return nil, nil
-	}
-	var text string
-	if err := json.Unmarshal(added, &text); err != nil {
-		return nil, err
-	}
-	whole := t.contents[call]
-	if n := len(whole) - 1; n >= 0 {
-		entry, _ := whole[n].(map[string]any)
-		block, _ := entry["content"].(map[string]any)
-		if said, ok := block["text"].(string); ok {
-			block["text"] = said + text
-			return whole, nil
-		}
-	}
-	t.contents[call] = append(whole, map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": text}})
-	return t.contents[call], nil
 }
 
 // askAgain repeats a recorded request, and waits for any answer.

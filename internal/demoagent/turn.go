@@ -8,6 +8,8 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/abidehub/abide/session/event"
 )
 
 // turn plays one prompt.
@@ -18,8 +20,8 @@ type turn struct {
 	text    string
 	stop    sdk.StopReason
 	said    int // bytes
-	// contents are those of the calls that a recording has told, by their ids.
-	contents map[string][]any
+	// grown are the calls that a recording has told, by their ids.
+	grown map[string]*event.ToolCallFields
 }
 
 // pause waits as long as it would take at the natural pace.

@@ -18,14 +18,18 @@ type run struct {
 	raw   []byte // of a run of one that is sent unchanged
 	// members are the data of an event that may be joined; nil of others.
 	members map[string]json.RawMessage
-	// text is the growing member of a run of several, decoded.
+	// text is the growing member of a run of several, decoded. cut is how many characters
+	// are cut before it.
 	text []byte
+	cut  int
+	// grown is what became of a raw output.
+	grown *event.Grown
 	// lean means that a member was left out.
 	lean bool
 }
 
 // Merge joins consecutive chunks and updates, and leaves out contents of tool calls
-// that a later event of the batch replaces. It decodes events, so it is used only for
+// that a later event of the batch replaces, and what became of the _meta in raw. It decodes events, so it is used only for
 // the backlog of clients that ask for it. Each run covers FirstSeq..Seq of its events
 // and has the time of the last. The batch still covers First..Last.
 func Merge(b event.Batch) (event.Batch, error) {
@@ -63,6 +67,16 @@ func readRun(object []byte) (*run, error) {
 	if growing(r.head.Type) == "" || r.head.Unverified || json.Unmarshal(r.head.Data, &r.members) != nil {
 		r.members = nil
 	}
+	grown, cut := r.members["output_grown"], r.members["content_cut"]
+	if grown != nil && json.Unmarshal(grown, &r.grown) != nil || cut != nil && json.Unmarshal(cut, &r.cut) != nil {
+		r.members = nil // it is of no form that can be joined
+		return r, nil
+	}
+	if raw := r.members["raw"]; bytes.Contains(raw, []byte(`"_meta":{"`+event.MetaGrown+`":`)) {
+		r.leaveOutOf("raw", "_meta")
+	}
+	delete(r.members, "output_grown") // write puts them back
+	delete(r.members, "content_cut")
 	return r, nil
 }
 
@@ -118,14 +132,22 @@ func (r *run) take(next *run) bool {
 	if r.count == 1 && !text(r.members[member], &before) || !text(next.members[member], &added) {
 		return false // a blob
 	}
+	if r.count == 1 {
+		r.text = []byte(before)
+	}
 	switch {
 	case next.members["content"] != nil:
-		r.text = []byte(added)
-	case r.count == 1:
-		r.text = []byte(before + added)
+		r.text, r.cut = []byte(added), next.cut
+	case next.cut > 0:
+		rest, left := event.CutEnd(string(r.text), next.cut)
+		r.text, r.cut = append([]byte(rest), added...), r.cut+left
 	default:
 		r.text = append(r.text, added...)
 	}
+	if next.members["raw_output"] != nil {
+		r.grown = nil
+	}
+	r.grown = r.grown.Then(next.grown)
 	delete(r.members, member)
 	maps.Copy(r.members, next.members)
 	r.head, r.count, r.lean = next.head, r.count+1, r.lean || next.lean
@@ -153,13 +175,17 @@ func leaveOutReplaced(runs []*run) {
 		at := func(member string) place { return place{r.head.Turn, string(r.members["tool_call_id"]), member} }
 		whole := r.members["content"] != nil
 		if replaced[at("content")] && !hasChange(r.members["content"]) {
+			r.lean = r.lean || r.cut > 0
 			r.leaveOut("content", "content")
 			r.leaveOut("content_added", "")
+			r.cut = 0
 		}
 		replaced[at("content")] = replaced[at("content")] || whole
 		output := r.members["raw_output"] != nil
 		if replaced[at("raw_output")] {
 			r.leaveOut("raw_output", "rawOutput")
+			r.lean = r.lean || r.grown != nil
+			r.grown = nil
 		}
 		replaced[at("raw_output")] = replaced[at("raw_output")] || output
 	}
@@ -175,10 +201,15 @@ func (r *run) leaveOut(member, inRaw string) {
 	}
 	delete(r.members, member)
 	r.lean = true
-	var raw map[string]json.RawMessage
-	if json.Unmarshal(r.members["raw"], &raw) == nil && raw[inRaw] != nil {
-		delete(raw, inRaw)
-		r.members["raw"] = encode(raw)
+	r.leaveOutOf("raw", inRaw)
+}
+
+// leaveOutOf removes a member of a member.
+func (r *run) leaveOutOf(member, name string) {
+	var inner map[string]json.RawMessage
+	if json.Unmarshal(r.members[member], &inner) == nil && inner[name] != nil {
+		delete(inner, name)
+		r.members[member], r.lean = encode(inner), true
 	}
 }
 
@@ -194,6 +225,12 @@ func (r *run) write(buf *bytes.Buffer) {
 		if len(r.text) > 0 {
 			r.members[growing(r.head.Type)] = encode(string(r.text))
 		}
+	}
+	if r.cut > 0 {
+		r.members["content_cut"] = encode(r.cut)
+	}
+	if r.grown != nil {
+		r.members["output_grown"] = encode(r.grown)
 	}
 	merged.Data = encode(r.members)
 	buf.Write(encode(merged))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/session/acp"
+	"github.com/abidehub/abide/session/event"
 )
 
 // updateLine is an update of the agent, as it would write it.
@@ -150,4 +151,62 @@ func TestAnErrorInAnswerToTheHubIsTold(t *testing.T) {
 	c.Sent([]byte(`{"jsonrpc":"2.0","id":1,"method":"session/close","params":{"sessionId":"s"}}`))
 	require.Contains(t, said(c, []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"details":"no such session"}}}`)),
 		`"text":"The agent answered session/close with an error: Internal error: no such session."`)
+}
+
+// TestAnOutputThatIsResentCostsOnceInEachForm has 1,500 updates of 57 KB.
+func TestAnOutputThatIsResentCostsOnceInEachForm(t *testing.T) {
+	const updates = 1500
+	for name, form := range map[string]func(text string, i int) map[string]any{
+		"content": func(text string, _ int) map[string]any { return map[string]any{"content": textContent(text)} },
+		"fence": func(text string, _ int) map[string]any {
+			return map[string]any{"content": textContent("```\n" + text + "```")}
+		},
+		"a line less": func(text string, i int) map[string]any {
+			return map[string]any{"content": textContent(text[:len(text)-(i%2)*(len(text)-1-strings.LastIndexByte(text[:len(text)-1], '\n'))])}
+		},
+		"raw output": func(text string, _ int) map[string]any {
+			return map[string]any{"rawOutput": map[string]any{"stdout": text, "code": 0}}
+		},
+		"a raw text": func(text string, _ int) map[string]any { return map[string]any{"rawOutput": text} },
+		"meta": func(text string, _ int) map[string]any {
+			return map[string]any{"_meta": map[string]any{"a": map[string]any{"b": text}}}
+		},
+		"both": func(text string, _ int) map[string]any {
+			return map[string]any{"content": textContent(text), "rawOutput": map[string]any{"output": text}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := acp.NewConversation("", true)
+			text, cost := "", 0
+			known := event.ToolCallFields{}
+			for i := range updates {
+				text += fmt.Sprintf("step %5d of %5d compiles and links 🙂\n", i+1, updates)
+				update := form(text, i)
+				update["sessionUpdate"], update["toolCallId"], update["status"] = "tool_call_update", "c", "in_progress"
+				for _, line := range c.Said(updateLine(t, update)) {
+					cost += len(line)
+					var said event.ToolCallFields
+					require.NoError(t, json.Unmarshal([]byte(line[strings.Index(line, "{"):]), &said))
+					known.Upsert(said)
+				}
+				if i%100 != 99 {
+					continue
+				}
+				if content := update["content"]; content != nil {
+					require.JSONEq(t, string(mustJSON(t, content)), string(known.Whole()))
+				}
+				if output := update["rawOutput"]; output != nil {
+					require.JSONEq(t, string(mustJSON(t, output)), string(known.WholeOutput()))
+				}
+			}
+			require.Less(t, cost, 7*len(text))
+		})
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	return data
 }

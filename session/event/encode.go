@@ -54,7 +54,14 @@ func sizeHint(p Payload) int {
 
 func (f *ToolCallFields) bytes() int {
 	return len(f.ToolCallID) + len(f.Title) + len(f.Kind) + len(f.Status) + len(f.Content) + len(f.ContentAdded) + len(f.ContentAdded)/16 + 64*len(f.Locations) +
-		len(f.RawInput) + len(f.RawOutput) + len(f.Raw)
+		len(f.RawInput) + len(f.RawOutput) + f.OutputGrown.bytes() + len(f.Raw)
+}
+
+func (g *Grown) bytes() int {
+	if g == nil {
+		return 0
+	}
+	return 64 + len(g.Member) + len(g.Added) + len(g.Added)/16
 }
 
 // objectWriter appends the members of one object. A key includes the punctuation
@@ -77,12 +84,23 @@ func (w *objectWriter) toolCall(f *ToolCallFields) {
 	w.optional(`,"kind":`, string(f.Kind))
 	w.optional(`,"status":`, string(f.Status))
 	w.raw(`,"content":`, f.Content)
+	if f.ContentCut > 0 {
+		w.dst = strconv.AppendInt(append(w.dst, `,"content_cut":`...), int64(f.ContentCut), 10)
+	}
 	w.optional(`,"content_added":`, string(f.ContentAdded))
 	if len(f.Locations) > 0 {
 		w.locations(f.Locations)
 	}
 	w.raw(`,"raw_input":`, f.RawInput)
 	w.raw(`,"raw_output":`, f.RawOutput)
+	if g := f.OutputGrown; g != nil {
+		w.text(`,"output_grown":{"added":`, g.Added)
+		w.optional(`,"member":`, g.Member)
+		if g.Cut > 0 {
+			w.dst = strconv.AppendInt(append(w.dst, `,"cut":`...), int64(g.Cut), 10)
+		}
+		w.dst = append(w.dst, '}')
+	}
 	if f.Synthetic {
 		w.dst = append(w.dst, `,"synthetic":true`...)
 	}

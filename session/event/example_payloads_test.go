@@ -30,11 +30,12 @@ func examples() []event.Payload {
 	fields := func(status event.ToolStatus) event.ToolCallFields {
 		return event.ToolCallFields{
 			ToolCallID: "call_1", Title: "Edit greet.go", Kind: "edit", Status: status,
-			Content:      json.RawMessage(`[{"type":"diff","path":"/src/greet.go","oldText":"hi","newText":"hello"}]`),
-			ContentAdded: "ok",
-			Locations:    []event.Location{{Path: "/src/greet.go", Line: ptr(3)}},
-			RawInput:     json.RawMessage(`{"path":"greet.go"}`), RawOutput: json.RawMessage(`{"ok":true}`),
-			Synthetic: true, Raw: json.RawMessage(`{"_meta":{"a":1}}`),
+			Content:    json.RawMessage(`[{"type":"diff","path":"/src/greet.go","oldText":"hi","newText":"hello"}]`),
+			ContentCut: 1, ContentAdded: "ok",
+			Locations: []event.Location{{Path: "/src/greet.go", Line: ptr(3)}},
+			RawInput:  json.RawMessage(`{"path":"greet.go"}`), RawOutput: json.RawMessage(`{"ok":true}`),
+			OutputGrown: &event.Grown{Member: "stdout", Cut: 2, Added: "ok"},
+			Synthetic:   true, Raw: json.RawMessage(`{"_meta":{"a":1}}`),
 		}
 	}
 	attachment := event.Attachment{Name: "shot.png", MediaType: "image/png", Bytes: 70, SHA256: "ab12"}

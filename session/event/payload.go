@@ -271,16 +271,33 @@ type ToolCallFields struct {
 	// Content is the agent's array of ACP tool call content: content, diff and
 	// terminal entries.
 	Content json.RawMessage `json:"content,omitempty"`
-	// ContentAdded continues the last text of the content, as in Whole. The agent sent
-	// the whole content again, which began with the former one.
+	// ContentCut is how many characters are cut from the end of the last text of the
+	// content, and ContentAdded continues it then, as in Whole. The agent sent the whole
+	// content again, which began with the former one, but for these characters.
+	ContentCut   int             `json:"content_cut,omitempty"`
 	ContentAdded Text            `json:"content_added,omitempty"`
 	Locations    []Location      `json:"locations,omitempty"`
 	RawInput     json.RawMessage `json:"raw_input,omitempty"`
 	RawOutput    json.RawMessage `json:"raw_output,omitempty"`
+	// OutputGrown continues a text of the raw output in the same way.
+	OutputGrown *Grown `json:"output_grown,omitempty"`
 	// Synthetic marks an entry that the hub wrote for the agent, such as the
 	// failure of a call that a crash interrupted.
 	Synthetic bool            `json:"synthetic,omitempty"`
 	Raw       json.RawMessage `json:"raw,omitempty"`
+}
+
+// MetaGrown is the only member of a _meta in raw that stands for what became of the JSON
+// text of the call's former _meta, a Grown.
+const MetaGrown = "abide/grown"
+
+// Grown is what became of a text: of a member of an object, or of the value itself if no
+// member is named.
+type Grown struct {
+	Added  string `json:"added"`
+	Member string `json:"member,omitempty"`
+	// Cut is how many characters are cut from its end before Added continues it.
+	Cut int `json:"cut,omitempty"`
 }
 
 // ToolCall is an action of the agent. It is an upsert by ToolCallID.

@@ -14,12 +14,13 @@ const deepestOutput = 4
 // stdout, stderr and the error of a call that failed. Agents put them into members of an object or of a list, or below another
 // (testdata/raw_output.json; frontend/src/state/rawoutput.ts).
 func (f *ToolCallFields) Output(shown string) string {
-	failed := f.Status == ToolFailed || exitCode(f.RawOutput, deepestOutput) != 0
+	whole := f.WholeOutput()
+	failed := f.Status == ToolFailed || exitCode(whole, deepestOutput) != 0
 	if shown != "" && !failed {
 		return ""
 	}
 	var parts []string
-	for _, text := range outputs(f.RawOutput, failed, false, deepestOutput) {
+	for _, text := range outputs(whole, failed, false, deepestOutput) {
 		said := strings.TrimSpace(text)
 		has := func(part string) bool { return strings.Contains(part, said) }
 		if said == "" || has(shown) || slices.ContainsFunc(parts, has) {

@@ -49,6 +49,7 @@ type redactor struct {
 	joined   map[event.Seq]string
 	clean    seqs                          // pieces of messages without anything to redact
 	contents map[event.Seq]json.RawMessage // of tool calls; nil where another event has it
+	outputs  map[event.Seq]json.RawMessage // their raw outputs, in the same way
 	found    Found
 }
 
@@ -84,12 +85,16 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 		delete(data, piece)
 	}
 	if whole, ok := r.contents[e.Seq]; ok {
-		if delete(data, "content_added"); whole != nil {
-			var content any
-			if err := decodeNumbers(whole, &content); err != nil {
-				return e, fmt.Errorf("event %d: %w", e.Seq, err)
-			}
-			data["content"] = content
+		delete(data, "content_cut")
+		delete(data, "content_added")
+		if err := setWhole(data, "content", whole); err != nil {
+			return e, fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+	}
+	if whole, ok := r.outputs[e.Seq]; ok {
+		delete(data, "output_grown")
+		if err := setWhole(data, "raw_output", whole); err != nil {
+			return e, fmt.Errorf("event %d: %w", e.Seq, err)
 		}
 	}
 	delete(data, "raw") // it repeats the other fields
@@ -113,6 +118,17 @@ func (r *redactor) event(e event.Event) (event.Event, error) {
 	return e, nil
 }
 
+// setWhole sets a member, unless another event has its value.
+func setWhole(data map[string]any, name string, whole json.RawMessage) error {
+	if whole == nil {
+		return nil
+	}
+	var value any
+	err := decodeNumbers(whole, &value)
+	data[name] = value
+	return err
+}
+
 // decodeNumbers decodes JSON and keeps its numbers as they are written.
 func decodeNumbers(raw []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -132,9 +148,11 @@ func (r *redactor) dropOutput(kind event.Type, data map[string]any) bool {
 	}
 	_, said := data["raw_output"]
 	delete(data, "raw_output")
-	if _, added := data["content_added"]; added {
-		said = true
-		delete(data, "content_added")
+	for _, name := range []string{"output_grown", "content_cut", "content_added"} {
+		if _, there := data[name]; there {
+			said = true
+			delete(data, name)
+		}
 	}
 	entries, _ := data["content"].([]any)
 	kept := []any{}
@@ -222,9 +240,9 @@ func (r *redactor) study(read func(func(event.Header) error) error) error {
 // join reads everything once.
 func (r *redactor) join(read func(func(event.Header) error) error) error {
 	learner := *r
-	learner.words, learner.found, learner.joined, learner.contents, learner.clean = r.words.Learner(), Found{}, nil, nil, nil
-	r.joined, r.contents, r.clean = map[event.Seq]string{}, map[event.Seq]json.RawMessage{}, nil
-	calls := grownCalls{}
+	learner.words, learner.found, learner.joined, learner.contents, learner.outputs, learner.clean = r.words.Learner(), Found{}, nil, nil, nil, nil
+	r.joined, r.contents, r.outputs, r.clean = map[event.Seq]string{}, map[event.Seq]json.RawMessage{}, map[event.Seq]json.RawMessage{}, nil
+	calls := newGrownCalls()
 	open := map[string]*message{}
 	turn, held := 0, 0
 	settle := func(key string, m *message) {

@@ -17,7 +17,7 @@ export function askView(ask: PermissionAsk, known: ToolItem | undefined): ToolVi
     toolKind: (text(call['kind']) as ToolKind | null) ?? known?.toolKind,
     status: 'pending',
     content: says ? content : known?.content,
-    added: says ? undefined : known?.added,
+    grown: says ? undefined : known?.grown,
     locations: (Array.isArray(call['locations'])
       ? call['locations']
       : known?.locations) as ToolItem['locations'],

@@ -1,3 +1,4 @@
+import { grownBy } from './grown'
 import type { Item, ToolItem } from './items'
 
 /** Bytes of one terminal's output the app keeps; older output is cut away. */
@@ -29,7 +30,7 @@ export function combine(earlier: Item, later: Item): Item {
         diffs: later.diffs ?? earlier.diffs,
         locations: later.locations ?? earlier.locations,
         rawInput: later.rawInput ?? earlier.rawInput,
-        rawOutput: later.rawOutput ?? earlier.rawOutput,
+        ...outputOf(earlier, later),
         synthetic: later.synthetic ?? earlier.synthetic,
         parent: earlier.parent ?? later.parent,
       }
@@ -53,10 +54,16 @@ export function combine(earlier: Item, later: Item): Item {
 }
 
 /** A new content replaces the former one; without it, its text may only have grown. */
-function contentOf(earlier: ToolItem, later: ToolItem): Pick<ToolItem, 'content' | 'added'> {
-  if (later.content !== undefined) return { content: later.content, added: later.added }
-  const added = (earlier.added ?? '') + (later.added ?? '')
-  return { content: earlier.content, ...(added && { added }) }
+function contentOf(earlier: ToolItem, later: ToolItem): Pick<ToolItem, 'content' | 'grown'> {
+  if (later.content !== undefined) return { content: later.content, grown: later.grown }
+  const grown = grownBy(earlier.grown, later.grown)
+  return { content: earlier.content, ...(grown && { grown }) }
+}
+
+function outputOf(earlier: ToolItem, later: ToolItem): Pick<ToolItem, 'rawOutput' | 'outputGrown'> {
+  if (later.rawOutput !== undefined) return { rawOutput: later.rawOutput, outputGrown: later.outputGrown }
+  const outputGrown = grownBy(earlier.outputGrown, later.outputGrown)
+  return { rawOutput: earlier.rawOutput, ...(outputGrown && { outputGrown }) }
 }
 
 function both<T>(a: readonly T[], b: readonly T[]): readonly T[] {

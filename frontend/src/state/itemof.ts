@@ -158,11 +158,14 @@ function toolFields(d: ToolCallData): Omit<Extract<Item, { kind: 'tool' }>, keyo
     toolKind: d.kind,
     status: d.status,
     content: d.content,
-    ...(d.content_added === undefined ? {} : { added: textOf(d.content_added).text }),
+    ...(d.content_added === undefined && !d.content_cut
+      ? {}
+      : { grown: { cut: d.content_cut, added: textOf(d.content_added).text } }),
     diffs: diffsIn(d.content),
     locations: d.locations,
     rawInput: d.raw_input,
     rawOutput: d.raw_output,
+    ...(d.output_grown && { outputGrown: d.output_grown }),
     synthetic: d.synthetic,
     parent: parentOf(d.raw),
   }

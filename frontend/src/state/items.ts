@@ -4,6 +4,7 @@ import type {
   Blob,
   BlobRef,
   Failure,
+  Grown,
   Location,
   PermissionOption,
   PermissionOutcomeData,
@@ -67,13 +68,15 @@ export interface ToolItem extends Head {
   toolKind?: ToolKind
   status?: ToolStatus
   content?: unknown
-  /** What continues the last text of the content. */
-  added?: string
+  /** What became of the last text of the content. */
+  grown?: Grown
   /** The diffs of the newest content that had any: agents put a word of success in their place once they are made. */
   diffs?: readonly unknown[]
   locations?: readonly Location[]
   rawInput?: unknown
   rawOutput?: unknown
+  /** What became of a text of the raw output. */
+  outputGrown?: Grown
   synthetic?: boolean
   /** The call of the sub-agent that made this call. */
   parent?: string

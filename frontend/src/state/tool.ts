@@ -1,4 +1,5 @@
-import type { ToolKind, ToolStatus } from '../wire/gen'
+import type { Grown, ToolKind, ToolStatus } from '../wire/gen'
+import { grownText } from './grown'
 import type { ToolItem } from './items'
 import { record } from './json'
 import { largeIn, largeOf, textOrHead, type Large, type LargePart } from './large'
@@ -51,20 +52,30 @@ export function toolView(item: ToolItem): ToolView {
 
 type Fields = Pick<
   ToolItem,
-  'title' | 'toolKind' | 'status' | 'content' | 'added' | 'diffs' | 'locations' | 'rawInput' | 'rawOutput'
+  | 'title'
+  | 'toolKind'
+  | 'status'
+  | 'content'
+  | 'grown'
+  | 'diffs'
+  | 'locations'
+  | 'rawInput'
+  | 'rawOutput'
+  | 'outputGrown'
 >
 
 /** Reads an agent's facts of a tool call. */
 export function readTool(item: Fields): ToolView {
   const input = record(item.rawInput)
-  const result = record(item.rawOutput)
+  const output = outputGrown(item.rawOutput, item.outputGrown)
+  const result = record(output)
   const changes: FileChange[] = []
   const outputs: string[] = []
   const terminals: string[] = []
   const images: { mediaType: string; data: string }[] = []
   const files: unknown[] = []
   const shown = new Set<unknown>()
-  for (const entry of grown(item.content, item.added).map(record)) {
+  for (const entry of contentGrown(item.content, item.grown).map(record)) {
     switch (entry['type']) {
       case 'diff':
         shown.add(entry['oldText']).add(entry['newText'])
@@ -95,7 +106,7 @@ export function readTool(item: Fields): ToolView {
   const asked = input['command'] ?? input['cmd']
   const command = commandOf(asked)
   if (command !== null) for (const part of [asked, ...list(asked)]) shown.add(part)
-  const large = [item.rawOutput, ...sayings.map((name) => result[name])].find((held) => largeOf(held))
+  const large = [output, ...sayings.map((name) => result[name])].find((held) => largeOf(held))
   if (large !== undefined && outputs.length === 0) files.push(textFile(large))
   const said = outputs.join('\n')
   return {
@@ -113,16 +124,14 @@ export function readTool(item: Fields): ToolView {
       ),
     ],
     changes,
-    output: [unfence(said), rawOutput(item.rawOutput, item.status === 'failed', said)]
-      .filter(Boolean)
-      .join('\n'),
+    output: [unfence(said), rawOutput(output, item.status === 'failed', said)].filter(Boolean).join('\n'),
     terminals: [...new Set(terminals)],
     images,
     files,
-    exitCode: exitIn(item.rawOutput),
+    exitCode: exitIn(output),
     input: item.rawInput,
     large: largeIn({ content: item.content, input: item.rawInput }, shown),
-    rawOutput: item.rawOutput,
+    rawOutput: output,
   }
 }
 
@@ -199,14 +208,25 @@ function unfence(output: string): string {
 }
 
 /** The entries of a content with what continues its last text; as an entry of its own where that is not there. */
-function grown(content: unknown, added: string | undefined): readonly unknown[] {
+function contentGrown(content: unknown, grown: Grown | undefined): readonly unknown[] {
   const entries = list(content)
-  if (!added) return entries
+  if (!grown) return entries
   const last = record(entries.at(-1))
   const block = record(last['content'])
   const said = text(block['text'])
-  if (said === null) return [...entries, { type: 'content', content: { type: 'text', text: added } }]
-  return [...entries.slice(0, -1), { ...last, content: { ...block, text: said + added } }]
+  if (said === null) {
+    return grown.added
+      ? [...entries, { type: 'content', content: { type: 'text', text: grown.added } }]
+      : entries
+  }
+  return [...entries.slice(0, -1), { ...last, content: { ...block, text: grownText(said, grown) } }]
+}
+
+function outputGrown(output: unknown, grown: Grown | undefined): unknown {
+  if (!grown || largeOf(output)) return output
+  if (!grown.member) return grownText(text(output) ?? '', grown)
+  const result = record(output)
+  return { ...result, [grown.member]: grownText(text(result[grown.member]) ?? '', grown) }
 }
 
 function list(value: unknown): readonly unknown[] {

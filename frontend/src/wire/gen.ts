@@ -222,16 +222,24 @@ export interface Location {
   line?: number
 }
 
+export interface Grown {
+  added: string
+  member?: string
+  cut?: number
+}
+
 export interface ToolCallData {
   tool_call_id: string
   title?: string
   kind?: ToolKind
   status?: ToolStatus
   content?: unknown
+  content_cut?: number
   content_added?: string | BlobRef
   locations?: Location[]
   raw_input?: unknown
   raw_output?: unknown
+  output_grown?: Grown
   synthetic?: boolean
   raw?: unknown
 }
@@ -242,10 +250,12 @@ export interface ToolCallUpdateData {
   kind?: ToolKind
   status?: ToolStatus
   content?: unknown
+  content_cut?: number
   content_added?: string | BlobRef
   locations?: Location[]
   raw_input?: unknown
   raw_output?: unknown
+  output_grown?: Grown
   synthetic?: boolean
   raw?: unknown
 }

@@ -76,7 +76,7 @@ func arrows() map[string]row {
 		"frontend":                    {nil, false},
 		"internal/auth":               {[]string{"session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
 		"internal/config":             {[]string{"session/event", "internal/disk", "internal/outgoing", "internal/ownfiles"}, true},
-		"internal/demoagent":          {nil, true},
+		"internal/demoagent":          {[]string{"session/event"}, true},
 		"internal/client":             {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":           {[]string{"internal/audit", "internal/auth", "internal/client", "internal/disk", "internal/jsonfile"}, false},
 		"internal/cli":                {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/state", "session/transcript"}, true},
