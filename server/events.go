@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,15 +10,18 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/running"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
 // stream sends a session's events as Server-Sent Events until the client
-// disconnects: first an events_loaded with the verdict, then one message per event.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
+// disconnects: first an events_loaded with the verdict, then one message per event. In a
+// form there is no verdict: a place that is not of the log is its beginning.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from backlog.Place, form api.Form) error {
 	if !s.clients.take(grant) {
 		return noPlace()
 	}
@@ -38,9 +42,17 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant
 	w.Header().Set("Content-Type", "text/event-stream")
 	sink := &eventStream{
 		w: w, control: http.NewResponseController(w), epoch: loaded.Epoch,
-		server: s, session: own, grant: grant,
+		server: s, session: own, grant: grant, form: form,
 	}
-	if err := sink.message("events_loaded", cursor, verdict); err != nil {
+	if form == nil {
+		err = sink.message("events_loaded", cursor, verdict)
+	} else {
+		if loaded.Verdict == wire.VerdictReset {
+			cursor = own.Log().Marks().Min - 1
+		}
+		err = sink.comment()
+	}
+	if err != nil {
 		return nil // the client has disconnected
 	}
 	ctx, cancel := r.Context(), context.CancelFunc(func() {})
@@ -76,6 +88,7 @@ type eventStream struct {
 	server  *Server
 	session *session.BackgroundSession
 	grant   auth.Grant
+	form    api.Form  // nil sends the events as they are
 	beatAt  time.Time // when the next heartbeat comment is due
 }
 
@@ -106,12 +119,27 @@ func (e *eventStream) Deliver(_ context.Context, b event.Batch) error {
 	}
 	seq := b.First
 	for g := range b.Headers() {
-		if err := e.write("", seq, g.JSON); err != nil {
-			return err
+		name, data := e.formed(g.JSON)
+		if data != nil {
+			if err := e.write(name, seq, data); err != nil {
+				return err
+			}
 		}
 		seq++
 	}
 	return e.flush()
+}
+
+// formed is an event as the stream sends it; nil if it leaves it out.
+func (e *eventStream) formed(data []byte) (name string, message []byte) {
+	if e.form == nil {
+		return "", data
+	}
+	var told event.Event
+	if json.Unmarshal(data, &told) != nil {
+		return "", nil
+	}
+	return e.form(told)
 }
 
 func (e *eventStream) message(name string, seq event.Seq, data []byte) error {

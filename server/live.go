@@ -28,8 +28,8 @@ func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own 
 	return l.upgrade(w, r, g, own, from)
 }
 
-func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
-	return l.stream(w, r, g, own, from)
+func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place, form api.Form) error {
+	return l.stream(w, r, g, own, from, form)
 }
 
 func (l live) App(w http.ResponseWriter, r *http.Request) error { return l.app.serve(w, r) }

@@ -368,7 +368,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	}
 	for path, operations := range doc.Paths {
 		for method := range operations {
-			if name := strings.ToUpper(method) + " " + path; !strings.HasSuffix(path, "/ws") {
+			if name := strings.ToUpper(method) + " " + path; !strings.HasSuffix(path, "/ws") && path != "/api/jobs/{id}/events" { // which do not end
 				require.True(t, asked[name], "%s is documented, but this test does not call it", name)
 			}
 		}

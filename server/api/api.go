@@ -21,6 +21,7 @@ import (
 	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 )
 
 // Live is what the API needs of the server that it runs in: its clients and the app.
@@ -31,8 +32,8 @@ type Live interface {
 	// Upgrade turns a request into a socket. If own is not nil, the socket follows
 	// that session at once.
 	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error
-	// Stream sends a session's events until the client disconnects.
-	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error
+	// Stream sends a session's events until the client disconnects, in a form.
+	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place, form Form) error
 	// App responds with a file of the app.
 	App(w http.ResponseWriter, r *http.Request) error
 	// Clients counts open sockets and event streams. Ignored counts messages of
@@ -42,6 +43,10 @@ type Live interface {
 	// Draining reports whether the hub admits no new clients.
 	Draining() bool
 }
+
+// Form makes a message of an event, with its name; no data leaves the event out. Nil sends
+// the events as they are, after an events_loaded.
+type Form func(e event.Event) (name string, data []byte)
 
 // Parts are the parts of an API. Only Folders and Agents may be nil.
 type Parts struct {

@@ -51,7 +51,7 @@ func eventsRoute(s *API, c *call) error {
 			return err
 		}
 		c.over() // a stream does not count as a running request: it has its own limit
-		return s.live.Stream(c.w, c.r, c.grant, own, from)
+		return s.live.Stream(c.w, c.r, c.grant, own, from, nil)
 	}
 	after, err := seqOf(q, "after_seq")
 	if err != nil {

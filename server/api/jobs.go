@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gorilla/mux"
@@ -46,6 +47,13 @@ func jobRows() section {
 			{
 				"GET", oneJob, auth.Credential, auth.Read, false, jobRoute,
 				doc{summary: "One job, with what it was given, its result and what it used.", out: wire.JobInfo{}, status: http.StatusOK},
+			},
+			{
+				"GET", oneJob + "/events", auth.Credential, auth.Read, false, jobEventsRoute,
+				doc{
+					summary: "The job's events as server-sent events, each with its type as event and epoch:seq as id, until the client goes. Of those further back than 2,000 events of the session only status and checkpoint, unless full.",
+					query:   []param{{"full", "all of them", false}}, headers: []param{{"Last-Event-ID", "continue after epoch:seq", ""}}, status: http.StatusOK, stream: "text/event-stream",
+				},
 			},
 			{
 				"POST", oneJob + "/cancel", auth.Credential, auth.Manage, false, cancelJobRoute,
@@ -119,6 +127,39 @@ func (c *call) replyJob(status int) error {
 	out.Input, out.ResultSummary = &given, job.Answer
 	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}
 	return c.reply(status, out)
+}
+
+// streamEvents is how far back a stream of a job has all of its events.
+const streamEvents = 2000
+
+func jobEventsRoute(s *API, c *call) error {
+	own, err := c.readable()
+	if err != nil {
+		return err
+	}
+	if _, err := own.Job(c.r.Context()); err != nil {
+		return err
+	}
+	from, err := streamPlace(c.r)
+	if err != nil {
+		return err
+	}
+	whole := own.Log().Marks().Visible - streamEvents
+	if c.r.URL.Query().Get("full") == "true" {
+		whole = 0
+	}
+	c.over() // as eventsRoute
+	return s.live.Stream(c.w, c.r, c.grant, own, from, func(e event.Event) (string, []byte) {
+		told, ok := jobs.Told(e)
+		if !ok || e.Seq <= whole && !jobs.Lasting(told) {
+			return "", nil
+		}
+		data, err := json.Marshal(told)
+		if err != nil {
+			return "", nil
+		}
+		return string(told.Type), data
+	})
 }
 
 func cancelJobRoute(s *API, c *call) error {

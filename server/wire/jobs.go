@@ -103,3 +103,47 @@ type Jobs struct {
 	// NextCursor is absent on the last page.
 	NextCursor string `json:"next_cursor,omitempty"`
 }
+
+// JobEvent is an event of a job, in its stream.
+type JobEvent struct {
+	Timestamp time.Time      `json:"timestamp"`
+	Type      JobEventType   `json:"type"`
+	Source    JobEventSource `json:"source"`
+	Message   string         `json:"message"`
+	// Detail is the step, the checkpoint, or which call it is.
+	Detail json.RawMessage `json:"detail,omitempty"`
+	// Seq is that of the event of the session.
+	Seq event.Seq `json:"seq"`
+}
+
+// JobEventType is the kind of an event of a job.
+type JobEventType string
+
+const (
+	JobStatus     JobEventType = "status" // message: the status
+	JobToolCall   JobEventType = "tool_call"
+	JobToolResult JobEventType = "tool_result"
+	JobCheckpoint JobEventType = "checkpoint" // message: what was done
+	JobLog        JobEventType = "log"
+	JobError      JobEventType = "error"
+)
+
+// Values lists the set.
+func (JobEventType) Values() []string {
+	return []string{"status", "tool_call", "tool_result", "checkpoint", "log", "error"}
+}
+
+// JobEventSource says whose an event of a job is.
+type JobEventSource string
+
+const (
+	FromOrchestrator JobEventSource = "orchestrator" // the hub, about the job
+	FromCoder        JobEventSource = "coder"        // the agent
+	FromAuditor      JobEventSource = "auditor"
+	FromSystem       JobEventSource = "system" // the hub, about itself
+)
+
+// Values lists the set.
+func (JobEventSource) Values() []string {
+	return []string{"orchestrator", "coder", "auditor", "system"}
+}

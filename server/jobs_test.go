@@ -1,0 +1,129 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// jobMessage is one message of a job's stream.
+type jobMessage struct {
+	id, name string
+	data     wire.JobEvent
+}
+
+// jobStream reads a job's stream after the message with an id, until it has n messages or
+// the job's end.
+func jobStream(t *testing.T, h *hub, id, after, query string, n int) (all []jobMessage) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.addr+"/api/jobs/"+id+"/events"+query, nil)
+	require.NoError(t, err)
+	r.Header = bearer(h.token)
+	if after != "" {
+		r.Header.Set("Last-Event-ID", after)
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, 200, res.StatusCode)
+	lines, message := bufio.NewScanner(res.Body), jobMessage{}
+	for len(all) < n && lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "event":
+			message.name = value
+		case "id":
+			message.id = value
+		case "data":
+			message.data = wire.JobEvent{}
+			require.NoError(t, json.Unmarshal([]byte(value), &message.data))
+			require.Equal(t, message.name, string(message.data.Type))
+			require.True(t, strings.HasSuffix(message.id, fmt.Sprint(":", message.data.Seq)))
+			all = append(all, message)
+			if is := message.data; is.Type == wire.JobStatus && is.Message == "completed" {
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// TestAJobsStreamIsWholeHoweverOftenItIsLost loses a job's stream after every message, and
+// continues it by the id of that message.
+func TestAJobsStreamIsWholeHoweverOftenItIsLost(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		jobs.New(jobs.Options{Manager: h.manager}).Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-over
+	})
+	var job wire.JobInfo
+	h.api("POST", "/api/jobs", map[string]any{"task": "alternate 120", "worktree": false}).decode(t, &job)
+
+	var parts []jobMessage
+	for last := ""; ; last = parts[len(parts)-1].id {
+		more := jobStream(t, h, job.JobID, last, "", 1)
+		require.Len(t, more, 1)
+		if parts = append(parts, more...); more[0].data.Message == "completed" {
+			break
+		}
+	}
+	whole := jobStream(t, h, job.JobID, "", "", 1<<20)
+	require.Equal(t, whole, parts)
+	require.Greater(t, len(whole), 100)
+	require.Equal(t, []string{"queued", "running"}, []string{whole[0].data.Message, whole[1].data.Message})
+
+	other := jobStream(t, h, job.JobID, "00000000000000ff:4", "", 1<<20)
+	require.Equal(t, whole, other, "a place of another log is the beginning")
+}
+
+// TestAStreamThatBeginsFarBackHasCheckpointsAndStatusOnly reads the stream of a long job.
+func TestAStreamThatBeginsFarBackHasCheckpointsAndStatusOnly(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		jobs.New(jobs.Options{Manager: h.manager}).Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-over
+	})
+	var job wire.JobInfo
+	h.api("POST", "/api/jobs", map[string]any{"task": "say 2500", "worktree": false}).decode(t, &job)
+	jobStream(t, h, job.JobID, "", "?full=true", 1<<20)
+	count := func(query string) (said, status int) {
+		for _, m := range jobStream(t, h, job.JobID, "", query, 1<<20) {
+			if m.data.Type == wire.JobLog {
+				said++
+			} else {
+				status++
+			}
+		}
+		return said, status
+	}
+	said, status := count("?full=true")
+	require.Equal(t, 2500, said)
+	fewer, same := count("")
+	require.Less(t, fewer, 2000)
+	require.Greater(t, fewer, 1900)
+	require.Equal(t, status, same)
+	require.Equal(t, 404, h.api("GET", "/api/jobs/"+h.session().ID()+"/events", nil).status)
+}
