@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -68,6 +70,9 @@ type JobState struct {
 	Events int64
 	// Ended means that the session is ended.
 	Ended bool
+	// Heard is when the agent was heard last, or when the turn was given to it; zero while it
+	// has none.
+	Heard time.Time
 }
 
 // errNoJob is the error of a verb on a session that is none.
@@ -82,9 +87,20 @@ func (b *BackgroundSession) Job(ctx context.Context) (JobState, error) {
 		}
 		return JobState{
 			Job: *f.Job, Status: f.Job.Status(e.listing.status()), Turn: f.Turn, Open: f.Open, Waiting: e.queue.Len(),
-			Interruption: e.interruption().Shown(), Events: int64(f.Seq), Ended: f.Ended,
+			Interruption: e.interruption().Shown(), Events: int64(f.Seq), Ended: f.Ended, Heard: e.heard(),
 		}, nil
 	})
+}
+
+// heard is JobState.Heard.
+func (e *engine) heard() time.Time {
+	if !e.fold.Open || !e.turn.given() {
+		return time.Time{}
+	}
+	if e.agent.heard.After(e.turn.since) {
+		return e.agent.heard
+	}
+	return e.turn.since
 }
 
 // StepJob records a step in the job's life, once: a job that has ended takes none, and one
@@ -134,6 +150,31 @@ func jobNote(step event.JobStep, by event.Actor) event.Note {
 		panic(err)
 	}
 	return event.Note{Method: state.NoteJob, Text: event.Text(step.Words()), Raw: raw, By: by.Name, ByID: by.ID}
+}
+
+// TellJobEnd tells the session that delegated a job how it ended, once.
+func (b *BackgroundSession) TellJobEnd(ctx context.Context, r state.JobReport, by event.Actor) error {
+	raw, err := json.Marshal(r)
+	if err != nil { // encoding strings never fails
+		return err
+	}
+	text := fmt.Sprintf("The job “%s” is %s.", r.Title, r.Status)
+	if r.Reason != "" {
+		text += " " + r.Reason
+	}
+	if r.Summary != "" {
+		text += "\n\n" + r.Summary
+	}
+	return tell(ctx, b.mail, func(e *engine) error {
+		if slices.Contains(e.fold.Reports, r.JobID) {
+			return nil
+		}
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		_, err := e.write(e.entries(event.Note{Method: state.NoteJobResult, Text: event.Text(text), Raw: raw, By: by.Name, ByID: by.ID})...)
+		return e.stuck(err)
+	})
 }
 
 // ResumeUnchanged resumes the open interruption if a person would have nothing to confirm,

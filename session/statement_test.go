@@ -29,6 +29,7 @@ func statements(t *testing.T) []event.Note {
 		state.NoteSetup:      json.RawMessage(`{"failed":"exit code 1"}`),
 		transcript.NoteUndo:  json.RawMessage(`{"n":1,"phase":"done","turn":1,"what":"files"}`),
 		state.NoteJob:        json.RawMessage(`{"status":"completed"}`),
+		state.NoteJobResult:  json.RawMessage(`{"job_id":"j","status":"completed"}`),
 		state.NoteCheckpoint: json.RawMessage(`{"n":1,"line":"edit"}`),
 	}
 	var notes []event.Note

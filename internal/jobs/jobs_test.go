@@ -406,3 +406,30 @@ func seeds() int {
 	}
 	return 10
 }
+
+func TestTheSessionThatDelegatedAJobIsToldItsEndOnce(t *testing.T) {
+	h := start(t, options{})
+	from, err := h.manager.Create(t.Context(), session.CreateRequest{Agent: "player", Workspace: h.folder, Actor: event.Actor{Name: "ann", ID: "1"}})
+	require.NoError(t, err)
+	id := h.job(event.Job{Task: "say All of it.", DelegatedBy: from.ID()})
+	h.ended(id)
+	require.Equal(t, 1, h.count(from.ID(), event.TypeNote, "method", state.NoteJobResult))
+	report := state.JobReport{JobID: id, Status: event.JobCompleted}
+	require.NoError(t, from.TellJobEnd(t.Context(), report, state.TheHub()))
+	require.Equal(t, 1, h.count(from.ID(), event.TypeNote, "method", state.NoteJobResult))
+	require.Contains(t, h.log(from.ID()), "All of it.")
+}
+
+func TestASilentAgentIsRestartedOnceAndThenTheJobEnds(t *testing.T) {
+	var ahead atomic.Int64
+	h := start(t, options{now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	id := h.job(event.Job{Task: "hold", Caps: event.JobCaps{RoundS: 3600}})
+	h.until(id, is(event.JobRunning))
+	ahead.Store(int64(2 * time.Hour))
+	line := h.ended(id)
+	require.Equal(t, event.JobCancelled, line.Status)
+	require.Contains(t, line.Reason, "(round_s)")
+	require.Equal(t, 2, h.count(id, event.TypeTurnEnd, "", ""))
+	require.Equal(t, 1, h.count(id, event.TypeTurnInterrupted, "reason", "agent_restart"))
+	require.Equal(t, 1, h.count(id, event.TypeInterruptionSettled, "outcome", "resumed"))
+}

@@ -43,6 +43,8 @@ func (r *Runner) run(ctx context.Context, id string) error {
 type trip struct {
 	*Runner
 	id string
+	// restarted is the turn whose silent agent was restarted last.
+	restarted int
 	// resumed is the interruption that was resumed last; at is when it may be.
 	resumed string
 	failed  int
@@ -83,8 +85,7 @@ func (t *trip) follow(ctx context.Context, b *session.BackgroundSession) (done b
 // crash: the log of the session has it once.
 func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job session.JobState) (done bool, err error) {
 	end := func(status event.JobStatus, reason string) (bool, error) {
-		step := event.JobStep{Status: status, Reason: reason, Cap: job.Step.Cap}
-		return true, b.StepJob(ctx, step, event.Actor{Name: job.By})
+		return t.end(ctx, b, job, event.JobStep{Status: status, Reason: reason, Cap: job.Step.Cap})
 	}
 	switch is := job.Step.Status; {
 	case is.Ended():
@@ -106,6 +107,8 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	switch {
 	case job.Turn == 0 && !job.Open:
 		return false, t.prompt(ctx, b, job)
+	case job.Open && job.Status == event.JobRunning && t.silent(job):
+		return t.restart(ctx, b, job)
 	case job.Open, job.Waiting > 0, job.End == nil:
 		return false, nil
 	case job.Interruption != nil:
@@ -121,6 +124,40 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	default:
 		return end(event.JobFailed, ending(job.End))
 	}
+}
+
+// end tells the session that delegated the job how it ended, and then records the end.
+func (t *trip) end(ctx context.Context, b *session.BackgroundSession, job session.JobState, step event.JobStep) (done bool, err error) {
+	if to := job.Given.DelegatedBy; to != "" {
+		report := state.JobReport{
+			JobID: t.id, Title: state.FirstSentence(job.Given.Task), Status: step.Status, Reason: step.Reason, Summary: job.Answer,
+		}
+		from, err := t.manager.Session(ctx, to)
+		if err == nil {
+			err = from.TellJobEnd(ctx, report, state.TheHub())
+		}
+		if err != nil && ctx.Err() == nil { // the job ends all the same
+			t.logger.Warn("the session that delegated a job was not told its end", "session", to, "job", t.id, "err", err)
+		}
+	}
+	return true, b.StepJob(ctx, step, event.Actor{Name: job.By})
+}
+
+// silent reports whether the agent has said nothing for longer than the job allows.
+func (t *trip) silent(job session.JobState) bool {
+	limit := time.Duration(job.Given.Caps.RoundS) * time.Second
+	return limit > 0 && !job.Heard.IsZero() && t.now().Sub(job.Heard) >= limit
+}
+
+// restart restarts a silent agent, and its turn is resumed; after a second silence the job is
+// cancelled.
+func (t *trip) restart(ctx context.Context, b *session.BackgroundSession, job session.JobState) (done bool, err error) {
+	if t.restarted > 0 {
+		words := fmt.Sprintf("Its agent was silent for %d seconds, and again after a restart (round_s).", job.Given.Caps.RoundS)
+		return false, b.StepJob(ctx, event.JobStep{Status: event.JobStopping, Cap: "round_s", Reason: words}, event.Actor{})
+	}
+	t.restarted = job.Turn
+	return false, b.Restart(ctx, state.TheHub())
 }
 
 // madeBy is the actor whose request made the session.
@@ -148,7 +185,8 @@ func (t *trip) interrupted(ctx context.Context, b *session.BackgroundSession, jo
 	if open.Reason == event.CutProviderError {
 		return t.again(ctx, b, job)
 	}
-	if job.Given.Resume != event.JobAuto || t.resumed == open.InterruptionID {
+	own := open.Reason == event.CutAgentRestart && t.restarted > 0
+	if job.Given.Resume != event.JobAuto && !own || t.resumed == open.InterruptionID {
 		return false, nil // parked: it waits for a person
 	}
 	t.resumed = open.InterruptionID
@@ -169,7 +207,7 @@ func (t *trip) again(ctx context.Context, b *session.BackgroundSession, job sess
 		if err := b.Dismiss(ctx, open.InterruptionID, state.TheHub()); err != nil {
 			return false, err
 		}
-		return true, b.StepJob(ctx, event.JobStep{Status: event.JobFailed, Reason: ending(job.End)}, event.Actor{})
+		return t.end(ctx, b, job, event.JobStep{Status: event.JobFailed, Reason: ending(job.End)})
 	}
 	if t.now().Before(t.at) {
 		return false, nil

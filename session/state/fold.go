@@ -75,6 +75,8 @@ type Fold struct {
 	Undos    Undos    `json:"undos,omitzero"`
 	// Job is how far the job is; nil if the session is none.
 	Job *Job `json:"job,omitempty"`
+	// Reports are the ids of jobs that this session delegated and whose ends were told.
+	Reports []string `json:"reports,omitempty"`
 	// Title is the agent's, FirstPrompt one made from the first prompt.
 	Title       string `json:"title,omitempty"`
 	FirstPrompt string `json:"first_prompt,omitempty"`
@@ -211,7 +213,7 @@ type ForkNote struct {
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
-	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, NoteJob, NoteCheckpoint, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, NoteJob, NoteCheckpoint, NoteJobResult, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
 }
 
 // applyStatement applies a statement of the hub. The same note from an agent, a
@@ -231,6 +233,10 @@ func (f *Fold) applyStatement(n event.Note) bool {
 	}
 	if n.Method == NoteJob || n.Method == NoteCheckpoint {
 		return f.Job != nil // which applies it itself
+	}
+	if n.Method == NoteJobResult {
+		f.Reports = applyReport(f.Reports, n)
+		return true
 	}
 	if n.Method == NoteBranch {
 		f.Acts = applyAct(f.Acts, n)

@@ -17,7 +17,34 @@ import (
 const (
 	NoteJob        = "abide/job"
 	NoteCheckpoint = "abide/checkpoint"
+	// NoteJobResult is the method of the note in the session that delegated a job, about
+	// how it ended. Its raw value is a JobReport.
+	NoteJobResult = "abide/job_result"
 )
+
+// JobReport is how a job ended, for the session that delegated it.
+type JobReport struct {
+	JobID  string          `json:"job_id"`
+	Title  string          `json:"title"`
+	Status event.JobStatus `json:"status"`
+	// Reason is why it was not completed.
+	Reason string `json:"reason,omitempty"`
+	// Summary is the agent's last message, at most 16 KiB.
+	Summary string `json:"summary,omitempty"`
+}
+
+// mostReportsKnown is how many reports are known, so that a repeated one is not told again.
+const mostReportsKnown = 200
+
+// applyReport returns the ids of the jobs whose ends were told, with that of a note.
+func applyReport(told []string, n event.Note) []string {
+	var r JobReport
+	if json.Unmarshal(n.Raw, &r) != nil || r.JobID == "" {
+		return told
+	}
+	told = append(slices.Clip(told), r.JobID)
+	return told[max(0, len(told)-mostReportsKnown):]
+}
 
 const (
 	// mostRoundFiles limits the files that a checkpoint names.
