@@ -6,6 +6,7 @@ import { deceptions } from './deceiving'
 import { doubles } from './doubled'
 import { feeds } from './feeds'
 import { workspace } from './files'
+import { jobScreens } from './jobs'
 import { links } from './links'
 import { lists } from './lists'
 import { panels } from './panels'
@@ -23,6 +24,7 @@ export const states: State[] = [
   ...feeds,
   ...panels,
   ...settings,
+  ...jobScreens,
   ...writing,
   ...links,
   ...plains,

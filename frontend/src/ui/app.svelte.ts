@@ -81,6 +81,8 @@ export class Screens {
   /** The last action or failure, with an undo where there is one; leaves by itself. */
   notice: Notice | null = $state.raw(null)
   private due = false
+  /** How far the hub's clock is ahead of this device's, in ms. */
+  private ahead = $state(0)
 
   constructor(
     readonly store: Store,
@@ -176,7 +178,14 @@ export class Screens {
     }
   }
 
+  /** What the hub's clock says now, as far as it told; ticks as `now` does. */
+  get hubNow(): number {
+    return this.now + this.ahead
+  }
+
   private take(): void {
+    const { hub } = this.store.state
+    if (hub && hub !== this.whole.hub) this.ahead = Date.parse(hub.time) - Date.now()
     this.whole = this.store.state
     Object.assign(this.state, this.whole)
   }

@@ -51,6 +51,17 @@ export function commandsOf(app: Screens, run: (action: string) => void): Choice[
       act: () => run('question'),
     },
     { name: t`All sessions`, hint: '', also: t`home list back`, act: () => app.router.go('/') },
+    ...(viewer
+      ? []
+      : [
+          {
+            name: t`New job`,
+            hint: t`runs to its end by itself`,
+            also: t`start background task delegate`,
+            act: () => (app.overlay = 'new_job'),
+          },
+        ]),
+    { name: t`Jobs`, hint: '', also: t`background tasks queue`, act: () => app.router.go('/jobs') },
     {
       name: t`Settings`,
       hint: '',

@@ -4,7 +4,7 @@ export type Route =
   | { screen: 'plain'; id: string; page: number | null }
   | { screen: 'play' | 'review'; id: string; seq: number | null }
   | { screen: 'files'; id: string; path: string }
-  | { screen: 'settings' }
+  | { screen: 'settings' | 'jobs' }
   | { screen: 'unknown' }
 
 export function parseRoute(path: string, query: string): Route {
@@ -15,6 +15,7 @@ export function parseRoute(path: string, query: string): Route {
   if (id) return { screen: 'session', id, seq: whole(query, 'seq') }
   if (path === '/' || path === '') return { screen: 'sessions' }
   if (path === '/settings') return { screen: 'settings' }
+  if (path === '/jobs') return { screen: 'jobs' }
   return { screen: 'unknown' }
 }
 
@@ -32,6 +33,7 @@ export type Over =
   | 'palette'
   | 'help'
   | 'new_session'
+  | 'new_job'
   | 'rules'
   | 'agent'
   | 'export'

@@ -3,6 +3,14 @@ import type { NewFields } from './newdraft.svelte'
 
 type Agent = Choices['agents'][number]
 
+/** The agent that was chosen, or the first. */
+export const agentOf = (choices: Choices | null, fields: NewFields): Agent | undefined =>
+  choices?.agents.find((a) => a.name === fields.agent) ?? choices?.agents[0]
+
+/** The folder that was chosen, or the hub's default. */
+export const folderOf = (choices: Choices | null, fields: NewFields): string =>
+  fields.workspace ?? choices?.defaultWorkspace ?? ''
+
 /** What the agent is known to offer, with what it begins with where nothing is picked. */
 export function beginnings(agent: Agent | undefined, fields: NewFields) {
   return (['mode', 'model'] as const)

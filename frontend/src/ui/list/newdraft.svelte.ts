@@ -9,10 +9,15 @@ const longText = 10_000
 /** How much of the writing of a long text may be lost with the page. */
 const laterMs = 500
 
-/** A person's input for a new session; untouched fields are absent. */
-export type NewFields = Partial<Record<'agent' | 'workspace' | 'name' | 'prompt' | 'mode' | 'model', string>>
+/** Of the form of a new job. */
+export const jobDraftId = 'job'
+const names = ['agent', 'workspace', 'name', 'prompt', 'mode', 'model'] as const
+const jobNames = ['preset', 'minutes', 'rounds', 'tokens', 'park', 'auto', 'here'] as const
 
-/** The form of a new session, kept on this device until there is that session; shared between a person's tabs. */
+/** A person's input for a new session or job; untouched fields are absent. */
+export type NewFields = Partial<Record<(typeof names)[number] | (typeof jobNames)[number], string>>
+
+/** The form of a new session or job, kept on this device until there is that session; shared between a person's tabs. */
 export class NewDraft {
   fields = $state.raw<NewFields>({})
   /** Whether the device has it as it is now, also after the page. */
@@ -23,9 +28,9 @@ export class NewDraft {
   /** While a long text is still to be written down. */
   private later: ReturnType<typeof setTimeout> | undefined
 
-  constructor() {
-    this.follow(loadDraft(newDraftId))
-    this.kept = keepsDraft(newDraftId)
+  constructor(private readonly id = newDraftId) {
+    this.follow(loadDraft(id))
+    this.kept = keepsDraft(id)
   }
 
   write(change: NewFields): void {
@@ -50,9 +55,15 @@ export class NewDraft {
    * is another.
    */
   key({ agent, workspace, name, prompt, mode, model, worktree }: NewSession): string {
+    const more = [...(mode || model ? [mode, model] : []), ...(worktree ? [worktree] : [])]
+    return this.keyOf([agent, workspace, name, prompt, ...more])
+  }
+
+  /** The same for any request. */
+  keyOf(request: unknown): string {
     if (this.called === '') this.called = crypto.randomUUID()
     this.save() // before anything is sent by it
-    return `${this.called}.${fingerprint(JSON.stringify([agent, workspace, name, prompt, ...(mode || model ? [mode, model] : []), ...(worktree ? [worktree] : [])]))}`
+    return `${this.called}.${fingerprint(JSON.stringify(request))}`
   }
 
   /** The form is hidden; its text is kept. Without text, the next Start makes another session. */
@@ -78,7 +89,7 @@ export class NewDraft {
     this.later = undefined
     const said = Object.values(this.fields).some((value) => value !== '')
     const text = said || this.called ? JSON.stringify({ ...this.fields, called: this.called }) : ''
-    this.kept = saveDraft(newDraftId, text)
+    this.kept = saveDraft(this.id, text)
   }
 }
 
@@ -86,7 +97,7 @@ export class NewDraft {
 function parse(text: string): NewFields & { called?: string } {
   try {
     const kept: unknown = JSON.parse(text)
-    const known = ['agent', 'workspace', 'name', 'prompt', 'mode', 'model', 'called']
+    const known: readonly string[] = [...names, ...jobNames, 'called']
     return Object.fromEntries(
       Object.entries(kept ?? {}).filter(([key, value]) => known.includes(key) && typeof value === 'string'),
     )

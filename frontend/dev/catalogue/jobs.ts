@@ -1,0 +1,97 @@
+// The screen of jobs, and the form for a new one.
+import type { JobLine, SessionStatus } from '../../src/wire/gen'
+import { connected, link, opened, session } from './frames'
+import type { State } from './state'
+
+/** Minutes before the hub's clock, as the golden frame has it. */
+const ago = (minutes: number) => new Date(Date.parse('2026-02-21T14:03:07Z') - minutes * 60_000).toISOString()
+
+const job = (id: number, status: SessionStatus, title: string, line: Partial<JobLine>) =>
+  session(status, {
+    session_id: `20260221-1300${String(id).padStart(2, '0')}-0000000${id}`,
+    name: title,
+    agent: 'demo',
+    project_root: ['/src/ferry', '/src/lake'][id % 2],
+    created_at: ago(40 + id),
+    job: { status: 'queued', title, ...line },
+  })
+const started_at = ago(12)
+const jobs = [
+  job(1, 'idle', 'Write tests for the importer', {}),
+  job(2, 'running', 'Port the importer to the new API, and all who call it', {
+    status: 'running',
+    started_at,
+    rounds: 7,
+    last: 'edited 3 files, ran `go test ./...`',
+  }),
+  job(3, 'needs_you', 'Sort the invoices', {
+    status: 'parked',
+    reason: 'The agent asks: Run rm -rf build?',
+    started_at,
+    rounds: 1,
+  }),
+  job(4, 'running', 'Drop the old config format', { status: 'stopping', started_at, rounds: 2 }),
+  job(5, 'ended', 'Why is the index 3 GB?', {
+    status: 'completed',
+    started_at,
+    finished_at: ago(3),
+    rounds: 4,
+    last: 'read 12 files',
+  }),
+  job(6, 'failed', 'Averylongwordwithoutanyplacetobreakit'.repeat(4), {
+    status: 'failed',
+    reason: 'The model is overloaded \u202eand so on: '.repeat(4),
+    started_at,
+    finished_at: ago(2),
+  }),
+  job(7, 'ended', 'Rename the package', {
+    status: 'cancelled',
+    reason: 'wall_s was reached.',
+    finished_at: ago(1),
+  }),
+]
+
+const screen = (name: string, over: Partial<State> = {}): State => ({
+  name: `jobs${name}`,
+  path: '/jobs',
+  messages: [...opened, { kind: 'listed', sessions: jobs }],
+  ...over,
+})
+const form = (name: string, over: Partial<State> = {}) =>
+  screen(`, new job${name}`, { overlay: 'new_job', ...over })
+const more = { press: 'dialog summary' }
+const write = { write: 'dialog textarea', words: 'Write tests for the importer' }
+const first = '[data-job] button'
+
+export const jobScreens: State[] = [
+  screen(''),
+  screen(', none', { messages: opened }),
+  screen(', loading', { messages: [link(), connected] }),
+  screen(', of one status', { does: [{ choose: 'main [data-filter]', value: 'failed' }] }),
+  screen(', one is to be cancelled', { does: [{ press: first }] }),
+  screen(', one is not cancelled', {
+    hub: () => ({ ask: () => Promise.reject(new Error('The hub cannot be reached.')) }),
+    does: [{ press: first }, { press: '[data-job] .danger' }],
+  }),
+  screen(', not connected', {
+    messages: [...opened, { kind: 'listed', sessions: jobs }, link({ phase: 'offline' })],
+  }),
+  form(''),
+  form(', more', { does: [write, more, { press: 'dialog [role=switch]' }] }),
+  form(', the folder', { does: [{ press: 'dialog [data-folder]' }] }),
+  form(', no agents known', {
+    hub: () => ({ choices: () => Promise.reject(new Error('The hub cannot be reached.')) }),
+  }),
+  form(', refused', {
+    hub: () => ({
+      ask: () =>
+        Promise.reject(
+          new Error('no test command is configured for /src/ferry: set projects.FOLDER.jobs.test_commands'),
+        ),
+    }),
+    does: [write, { press: 'dialog [value=edit_test]' }, { press: 'dialog [type=submit]:enabled' }],
+  }),
+  form(', not connected', {
+    messages: [...opened, link({ phase: 'offline' })],
+  }),
+]

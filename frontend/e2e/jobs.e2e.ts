@@ -1,0 +1,65 @@
+// Jobs: the form makes one, the screen follows it to its end, and makes another of it.
+import { expect, test } from 'vitest'
+import type { Jobs } from '../src/wire/gen.ts'
+import { phone } from './rig/browser.ts'
+import { paired } from './rig/paired.ts'
+
+const at = paired()
+const jobs = async () => (await at.hub.api<Jobs>('GET', '/api/jobs')).jobs
+
+test('a job is started on the screen of jobs, followed to its end, and run again', async () => {
+  const screen = await at.device.open('/jobs', phone)
+  const { page } = screen
+  await page.getByText('No jobs yet.').waitFor()
+  await page.getByRole('button', { name: 'New job' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Task').fill('/plan the way home')
+  await dialog.getByLabel('Edit and test').check()
+  await dialog.getByRole('button', { name: 'Start the job' }).click()
+  await dialog.getByText('no test command is configured').waitFor()
+  expect(await dialog.getByLabel('Task').inputValue()).toBe('/plan the way home')
+  await dialog.getByLabel('Edit here').check()
+  await dialog.getByText('More', { exact: true }).first().click()
+  await dialog.getByLabel('Minutes').fill('5')
+  // The answer of the first request is lost.
+  let lost = 0
+  await page.route('**/api/jobs', async (route) => {
+    if (lost++ > 0) return route.continue()
+    await route.fetch()
+    await route.abort()
+  })
+  await dialog.getByRole('button', { name: 'Start the job' }).click()
+  await dialog.getByText('The hub cannot be reached.').waitFor()
+  await dialog.getByRole('button', { name: 'Start the job' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  const line = page.locator('[data-job]')
+  await line.getByText('Completed').waitFor()
+  expect(await line.count(), 'made once').toBe(1)
+  const [job] = await jobs()
+  const { input } = await at.hub.api<{ input: unknown }>('GET', `/api/jobs/${job!.job_id}`)
+  expect(input).toMatchObject({
+    task: '/plan the way home',
+    policy: { preset: 'edit' },
+    caps: { wall_s: 300 },
+  })
+  await line.getByRole('button', { name: 'Run again' }).click()
+  await expect.poll(() => line.getByText('Completed').count()).toBe(2)
+  expect(await jobs()).toHaveLength(2)
+  await line.first().getByRole('link').click()
+  await page.getByRole('feed').getByText('/plan the way home').first().waitFor()
+  await page.close()
+})
+
+test('a job that runs is cancelled once that is confirmed', async () => {
+  const { job_id } = await at.hub.api<{ job_id: string }>('POST', '/api/jobs', {
+    agent: 'demo',
+    workspace: at.hub.workspace,
+    task: '/slow 600',
+  })
+  const screen = await at.device.open('/jobs', phone)
+  const line = screen.page.locator(`[data-job="${job_id}"]`)
+  await line.getByRole('button', { name: 'Cancel…' }).click()
+  await line.getByRole('button', { name: 'Cancel the job' }).click()
+  await line.getByText('Cancelled').waitFor()
+  await screen.page.close()
+})

@@ -1,0 +1,34 @@
+import type { JobLine, JobStatus, SessionInfo } from '../wire/gen'
+
+/** A session that is a job. */
+export type JobSession = SessionInfo & { job: JobLine }
+
+/** The statuses in the order of the screen: those that wait for a person first, those that have ended last. */
+export const jobStatuses: readonly JobStatus[] = [
+  'parked',
+  'running',
+  'stopping',
+  'queued',
+  'completed',
+  'failed',
+  'cancelled',
+]
+
+/** Whether a job is over. */
+export const hasEnded = ({ status }: JobLine): boolean => jobStatuses.indexOf(status) > 3
+
+/** The jobs among the sessions: those that have not ended by their status, then the others; the newest first. */
+export function jobsOf(list: Iterable<SessionInfo>): JobSession[] {
+  const rank = ({ job }: JobSession) => (hasEnded(job) ? 9 : jobStatuses.indexOf(job.status))
+  return [...list]
+    .filter((s): s is JobSession => s.job !== undefined && !s.archived)
+    .sort((a, b) => rank(a) - rank(b) || when(b).localeCompare(when(a)))
+}
+
+const when = ({ job, created_at }: JobSession) => job.finished_at ?? created_at
+
+/** How long a job has run or ran; one that is queued, has waited. In ms, by the hub's clock. */
+export function elapsed({ job, created_at }: JobSession, now: number): number {
+  const end = job.finished_at ? Date.parse(job.finished_at) : now
+  return Math.max(0, end - Date.parse(job.started_at ?? created_at))
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { elapsed, jobsOf } from '../src/state/jobs'
+import type { JobLine, SessionInfo } from '../src/wire/gen'
+
+const at = (minute: number) => `2026-02-21T14:${String(minute).padStart(2, '0')}:00Z`
+const job = (session_id: string, minute: number, line: Partial<JobLine>, over: Partial<SessionInfo> = {}) =>
+  ({
+    session_id,
+    created_at: at(minute),
+    archived: false,
+    job: { status: 'queued', title: session_id, ...line },
+    ...over,
+  }) as SessionInfo & { job: JobLine }
+
+test('jobs that have not ended come first by their status, then those that ended last', () => {
+  const jobs = jobsOf([
+    job('failed', 1, { status: 'failed', finished_at: at(20) }),
+    job('completed', 2, { status: 'completed', finished_at: at(10) }),
+    job('cancelled', 3, { status: 'cancelled', finished_at: at(30) }),
+    job('queued', 4, {}),
+    job('queued later', 5, {}),
+    job('running', 6, { status: 'running' }),
+    job('parked', 7, { status: 'parked' }),
+    job('archived', 8, { status: 'parked' }, { archived: true }),
+    { session_id: 'a session', archived: false } as SessionInfo,
+  ])
+  expect(jobs.map((j) => j.session_id)).toEqual([
+    'parked',
+    'running',
+    'queued later',
+    'queued',
+    'cancelled',
+    'failed',
+    'completed',
+  ])
+})
+
+test('a job runs from its start to its end; a queued one waits since it was made', () => {
+  const now = Date.parse(at(30))
+  expect(elapsed(job('queued', 5, {}), now)).toBe(25 * 60_000)
+  expect(elapsed(job('running', 5, { status: 'running', started_at: at(10) }), now)).toBe(20 * 60_000)
+  const ended = { status: 'completed', started_at: at(10), finished_at: at(12) } as const
+  expect(elapsed(job('completed', 5, ended), now)).toBe(2 * 60_000)
+  expect(elapsed(job('ahead', 5, { status: 'running', started_at: at(40) }), now)).toBe(0)
+})
