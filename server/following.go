@@ -154,11 +154,13 @@ func (c *SessionWSClient) refuseStopped(requestID, id string) {
 // room, or the hub is stopping, the client can return with its cursor.
 func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
 	_, err := c.server.manager.Session(ctx, id)
-	if !errors.Is(err, state.ErrNotFound) {
+	switch {
+	case ctx.Err() != nil: // it was stopped meanwhile, by the client or by the news that the session is gone
+	case errors.Is(err, state.ErrNotFound):
+		c.sendGone("", id)
+	default:
 		c.end(ending{code: websocket.StatusGoingAway, reason: "the session was put aside", goodbye: true})
-		return
 	}
-	c.sendGone("", id)
 }
 
 // stopFollow stops following a session, if it is followed. When it returns, nothing
