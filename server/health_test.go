@@ -102,20 +102,22 @@ func TestHealthShowsAFullAndAFailingDeviceForTheirSession(t *testing.T) {
 
 	full := error(syscall.ENOSPC)
 	disk.write.Store(&full)
-	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "more"})
-	require.ErrorIs(t, err, state.ErrUnavailable)
-	list := h.health(h.token)
-	require.Len(t, list, 1)
-	require.Equal(t, "blocked", list[0].Kind)
+	// The log looks at the free space after a while, and finds some: it is blocked until then.
+	require.Eventually(t, func() bool {
+		_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p2", Text: "more"})
+		require.ErrorIs(t, err, state.ErrUnavailable)
+		list := h.health(h.token)
+		return len(list) == 1 && list[0].Kind == "blocked"
+	}, patience, 2*time.Millisecond)
 	disk.write.Store(nil)
 	require.Eventually(t, func() bool { return len(h.health(h.token)) == 0 }, patience, 2*time.Millisecond, "the problem does not end by itself")
 	require.Eventually(t, func() bool { return s.State().Turn.State == session.TurnIdle }, patience, 2*time.Millisecond)
 
 	broken := error(syscall.EIO)
 	disk.sync.Store(&broken)
-	_, err = s.Prompt(context.Background(), session.PromptRequest{PromptID: "p3", Text: "more"})
+	_, err := s.Prompt(context.Background(), session.PromptRequest{PromptID: "p3", Text: "more"})
 	require.Error(t, err)
-	list = h.health(h.token)
+	list := h.health(h.token)
 	require.Len(t, list, 1)
 	require.Equal(t, "frozen", list[0].Kind)
 	require.Contains(t, list[0].Do, "reopen")
