@@ -47,6 +47,7 @@ test('a job is started on the screen of jobs, followed to its end, and run again
   expect(await jobs()).toHaveLength(2)
   await line.first().getByRole('link').click()
   await page.getByRole('feed').getByText('/plan the way home').first().waitFor()
+  await page.getByRole('region', { name: 'Job' }).getByText('Completed').waitFor()
   await page.close()
 })
 

@@ -1,6 +1,7 @@
 // The screen of jobs, and the form for a new one.
 import type { JobLine, SessionStatus } from '../../src/wire/gen'
-import { connected, link, opened, session } from './frames'
+import { sessionId } from '../../test/support/script'
+import { connected, held, link, opened, path, session, whole } from './frames'
 import type { State } from './state'
 
 /** Minutes before the hub's clock, as the golden frame has it. */
@@ -63,8 +64,41 @@ const more = { press: 'dialog summary' }
 const write = { write: 'dialog textarea', words: 'Write tests for the importer' }
 const first = '[data-job] button'
 
+/** A job on the session's screen. */
+const card = (name: string, line: Partial<JobLine>): State => ({
+  name: `session, a job ${name}`,
+  path,
+  messages: [
+    ...held(whole),
+    {
+      kind: 'list_changed',
+      session: session('running', {
+        session_id: sessionId,
+        name: 'Port the importer',
+        job: { status: 'queued', title: 'Port the importer', ...line },
+      }),
+    },
+  ],
+  hub: () => ({
+    ask: async <T>() =>
+      ({
+        input: { caps: { wall_s: 1800, rounds: 20, tokens: 50_000 } },
+        usage: { tokens: 12_431 },
+      }) as T,
+  }),
+})
+
 export const jobScreens: State[] = [
   screen(''),
+  card('waits', {}),
+  card('runs', { status: 'running', started_at, rounds: 7, last: 'edited 3 files, ran `go test ./...`' }),
+  card('failed', {
+    status: 'failed',
+    started_at,
+    finished_at: ago(2),
+    rounds: 9,
+    reason: 'The model is overloaded \u202eand so on: '.repeat(4),
+  }),
   screen(', none', { messages: opened }),
   screen(', loading', { messages: [link(), connected] }),
   screen(', of one status', { does: [{ choose: 'main [data-filter]', value: 'failed' }] }),
