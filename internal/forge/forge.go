@@ -55,7 +55,7 @@ func (p PullRequest) page() string {
 	if kind == "" {
 		kind = p.Kind
 	}
-	fields := map[string]string{}
+	var fields map[string]string
 	switch kind {
 	case GitHub, Gitea:
 		between := p.Branch

@@ -40,12 +40,11 @@ type player struct {
 	words chan func()
 	done  chan struct{}
 
-	mu       sync.Mutex
-	closed   bool
-	answers  chan event.PermissionOutcome
-	cancels  chan struct{}
-	promptID string
-	asked    int
+	mu      sync.Mutex
+	closed  bool
+	answers chan event.PermissionOutcome
+	cancels chan struct{}
+	asked   int
 }
 
 var errGone = errors.New("the agent is gone")
