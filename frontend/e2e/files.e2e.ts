@@ -236,8 +236,6 @@ describe.each([
     expect(await files.locator('pre code').textContent()).toContain('println("tulips")')
     await shot(screen, `file-${size.width}`)
 
-    const pull = files.getByRole('link', { name: 'New pull request' })
-    expect(await pull.getAttribute('href')).toBe('https://github.com/abidehub/garden/compare/garden?expand=1')
     await page.goBack() // to the tree; on a desktop the tree is beside the file
     await shot(screen, `files-${size.width}`)
     await take('link', /README\.md/)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { SessionInfo } from '../src/wire/gen.ts'
 import { barriers } from './rig/axe.ts'
-import { phone } from './rig/browser.ts'
+import { phone, type Size } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import { repository } from './rig/git.ts'
 import { shot } from './rig/shot.ts'
@@ -61,3 +61,30 @@ test('a deleted session’s copy is kept if the person says so', async () => {
   expect(errors).toEqual([])
   await page.close()
 })
+
+const desk: Size = { width: 1280, height: 800 }
+for (const size of [phone, desk]) {
+  test(`a working copy is discarded with its branch while its session is open, at ${size.width}`, async () => {
+    const made = await inCopy(`hill-${size.width}`)
+    const screen = await at.device.open(`/s/${made.session_id}/files`, size)
+    const { page, errors } = screen
+    await page.getByRole('button', { name: 'Branch…' }).click()
+    const panel = page.getByRole('dialog', { name: 'Branch' })
+    await panel.getByRole('button', { name: 'Discard the working copy…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Discard the working copy' })
+    await dialog.getByText(`The session “hill-${size.width}” is ended.`).waitFor()
+    await dialog.getByText('Files that are not committed and are lost: 1.').waitFor()
+    expect(await panel.count()).toBe(0)
+    expect(existsSync(made.workspace)).toBe(true)
+    expect(await barriers(page)).toEqual([])
+    await shot(screen, `discard-copy-${size.width}`)
+    await dialog.getByRole('button', { name: 'Discard the copy' }).click()
+    await page.getByText('The working copy was removed.').waitFor()
+    expect(existsSync(made.workspace)).toBe(false)
+    const branches = repository(join(at.hub.workspace, `hill-${size.width}`))('branch', '--list', 'abide/*')
+    expect(branches).toBe('')
+    await page.waitForURL(`**/s/${made.session_id}`)
+    expect(errors).toEqual([])
+    await page.close()
+  })
+}

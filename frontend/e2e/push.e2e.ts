@@ -1,4 +1,5 @@
-// A session's branch is pushed from the app where the project allows it, and shown as a command elsewhere.
+// A session's branch is pushed from the app where the project allows it, and shown as a command elsewhere; a
+// pull request is made of it on the page of its host.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +18,8 @@ async function prepare(config: string) {
   const git = repository(hub.workspace)
   const remote = mkdtempSync(join(tmpdir(), 'abide-remote-'))
   git('init', '-q', '--bare', remote)
-  git('remote', 'add', 'origin', remote)
+  git('remote', 'add', 'origin', 'git@github.com:ann/pot.git')
+  git('config', 'remote.origin.pushurl', remote)
   git('config', 'user.name', 'Ada')
   git('config', 'user.email', 'ada@example.org')
   writeFileSync(join(hub.workspace, 'beds.txt'), 'tulips\n')
@@ -72,9 +74,39 @@ for (const [name, size] of [
     await dialog.getByRole('button', { name: 'Push', exact: true }).click()
     await dialog.waitFor({ state: 'detached' })
     const head = allowed.git('rev-parse', 'HEAD').trim()
-    expect(allowed.git('ls-remote', 'origin', 'beds')).toContain(head)
+    expect(allowed.git('ls-remote', allowed.remote, 'beds')).toContain(head)
     await screen.page.goto(`${allowed.hub.origin}/s/${session}`)
     await screen.page.getByText(`Pushed beds to origin, now at ${head.slice(0, 9)}.`).waitFor()
+    await screen.page.close()
+  })
+
+  test(`a pull request, ${name}, is pushed first, and has its page to open`, async () => {
+    allowed.git('commit', '-q', '--allow-empty', '-m', `to merge ${name}`)
+    const { screen, dialog } = await opened(allowed, size)
+    await dialog.getByRole('radio', { name: 'New pull request' }).check()
+    await dialog.getByText('origin does not have the branch as it is here: push it first.').waitFor()
+    expect(await dialog.getByRole('link', { name: 'Open the page' }).count()).toBe(0)
+    await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
+    await shot(screen, `pull-request-unpushed-${size.width}`)
+    await dialog.getByRole('button', { name: 'Push first' }).click()
+    await dialog.getByRole('button', { name: 'Push', exact: true }).click()
+    const page = dialog.getByRole('link', { name: 'Open the page' })
+    await page.waitFor()
+    expect(await page.getAttribute('href')).toMatch(/^https:\/\/github\.com\/ann\/pot\/compare\/beds\?/)
+    expect(await page.getAttribute('target')).toBe('_blank')
+    expect(allowed.git('ls-remote', allowed.remote, 'beds')).toContain(
+      allowed.git('rev-parse', 'HEAD').trim(),
+    )
+    await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
+    await shot(screen, `pull-request-${size.width}`)
+    await screen.page.close()
+  })
+
+  test(`where a push is off, ${name}, the page is there all the same`, async () => {
+    const { screen, dialog } = await opened(off, size)
+    await dialog.getByRole('radio', { name: 'New pull request' }).check()
+    await dialog.getByRole('button', { name: 'Do it all the same' }).click()
+    await dialog.getByRole('link', { name: 'Open the page' }).waitFor()
     await screen.page.close()
   })
 }

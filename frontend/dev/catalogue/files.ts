@@ -37,7 +37,6 @@ const changes: Changes = {
     { path: 'wait.go', code: 'UU' },
   ],
   left_out: 12,
-  new_pull_request: 'https://forge.example/ferry/compare/retries-spread-out?expand=1',
 }
 
 const code = `package ferry

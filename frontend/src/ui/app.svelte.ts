@@ -60,8 +60,11 @@ export class Screens {
   menuAt: 'rename' | 'delete' | null = null
   /** The event of the session on screen that a fork begins at; null for its last. */
   forkAt: number | null = null
-  /** The folder of the working copy of a session that was ended, archived or deleted last. */
-  leftCopy = ''
+  /**
+   * The folder of the working copy of a session that was ended, archived or deleted last; or of
+   * session `of`, which works there, and whose copy a person discards.
+   */
+  leftCopy: { folder: string; of?: string } | null = null
   /** The find field of the session on screen is open. */
   finding = $state(false)
   /** What was searched for in a session, and is marked in its feed. */

@@ -89,7 +89,7 @@ export class Deeds {
   /** Asks what becomes of the working copy of a session that needs it no more. */
   private askOfCopy({ worktree }: SessionInfo): void {
     if (!worktree?.branch || (this.app.state.hub?.scope ?? 'owner') !== 'owner') return
-    this.app.leftCopy = worktree.folder
+    this.app.leftCopy = { folder: worktree.folder }
     this.app.overlay = 'copy'
   }
 
