@@ -90,6 +90,8 @@ describe.each([
   test('is asked before a file is changed, sees the change, and answers', async () => {
     await screen.permission.waitFor()
     await screen.permission.getByText('GREETING.md').first().waitFor()
+    const all = screen.permission.getByRole('button', { name: 'Show all of it' }) // of a folded one, on a phone
+    if (await all.isVisible()) await all.click()
     await screen.permission.getByText('abide was here, and kept everything.').first().waitFor()
     await screen.answer('Allow once')
     const outcome = await hub.event(session, 'permission_outcome')
