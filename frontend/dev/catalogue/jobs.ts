@@ -2,6 +2,7 @@
 import type { JobLine, SessionStatus } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, opened, path, session, whole } from './frames'
+import { withFolders } from './lists'
 import type { State } from './state'
 
 /** Minutes before the hub's clock, as the golden frame has it. */
@@ -112,7 +113,7 @@ export const jobScreens: State[] = [
   }),
   form(''),
   form(', more', { does: [write, more, { press: 'dialog [role=switch]' }] }),
-  form(', the folder', { does: [{ press: 'dialog [data-folder]' }] }),
+  form(', the folder', { hub: withFolders, does: [{ press: 'dialog [data-folder]' }] }),
   form(', no agents known', {
     hub: () => ({ choices: () => Promise.reject(new Error('The hub cannot be reached.')) }),
   }),

@@ -1,4 +1,5 @@
 // The list of sessions with its search, and the palette, the new session dialog, the keys and the pairing screen.
+import type { Intents } from '../../src/state/intents'
 import type { FolderContent, FoundPage, Hit } from '../../src/wire/gen'
 import type { Files } from '../../src/state/files'
 import { sessionId } from '../../test/support/script'
@@ -54,6 +55,11 @@ const folders: FolderContent = {
     { name: 'lake', path: '/src/lake', repository: false },
   ],
 }
+/** A hub that tells of its folders. */
+export const withFolders = (): Partial<Intents> => ({
+  files: async () => ({ folders: async () => folders }) as unknown as Files,
+  ask: async <T>() => ({ path: '/src', shown: '/src', allowed: true }) as T,
+})
 const on = { next_cursor: 'c', sessions_left: 18, done: false }
 
 function searching(name: string, words: string, ...answers: Answer[]): State {
@@ -205,10 +211,7 @@ export const lists: State[] = [
     path: '/',
     overlay: 'new_session',
     messages: opened,
-    hub: () => ({
-      files: async () => ({ folders: async () => folders }) as unknown as Files,
-      ask: async <T>() => ({ path: '/src', shown: '/src', allowed: true }) as T,
-    }),
+    hub: withFolders,
     does: [{ press: '[data-folder]' }],
   },
   {
