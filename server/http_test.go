@@ -303,7 +303,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 
 func TestTheAppIsServedForEveryAddressOfItsOwn(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/s/20260101-000000-00000000/plain", "/s/20260101-000000-00000000/play", "/s/20260101-000000-00000000/review", "/settings", "/index.html"} {
+	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/s/20260101-000000-00000000/plain", "/s/20260101-000000-00000000/play", "/s/20260101-000000-00000000/review", "/settings", "/jobs", "/index.html"} {
 		res := h.do("GET", path, nil, nil)
 		require.Equal(t, 200, res.status, path)
 		require.Contains(t, res.body, "<title>app</title>")

@@ -53,7 +53,7 @@ test('a job is started on the screen of jobs, followed to its end, and run again
 
 test('a job that runs is cancelled once that is confirmed', async () => {
   const { job_id } = await at.hub.api<{ job_id: string }>('POST', '/api/jobs', {
-    agent: 'demo',
+    agent: 'paced',
     workspace: at.hub.workspace,
     task: '/slow 600',
   })

@@ -44,8 +44,19 @@ describe.each([
   /** Opens the menu of a row and chooses entries in it. */
   async function choose(name: string, ...entries: string[]) {
     const { page } = screen
-    if (touch) await tap(button(`More: ${name}`))
-    else {
+    if (touch) {
+      // A tap on a row that has just moved does nothing, as it was meant for the row that was there.
+      await until('the menu', async () => {
+        await tap(button(`More: ${name}`))
+        return page
+          .getByRole('menu')
+          .waitFor({ timeout: 1000 })
+          .then(
+            () => true,
+            () => false,
+          )
+      })
+    } else {
       await row(name).locator('[data-entry]').focus()
       await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
