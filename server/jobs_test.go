@@ -59,10 +59,9 @@ func jobStream(t *testing.T, h *hub, id, after, query string, n int) (all []jobM
 	return all
 }
 
-// TestAJobsStreamIsWholeHoweverOftenItIsLost loses a job's stream after every message, and
-// continues it by the id of that message.
-func TestAJobsStreamIsWholeHoweverOftenItIsLost(t *testing.T) {
-	h := startHub(t, hubOptions{})
+// runJobs runs the jobs of a hub until the test ends.
+func runJobs(t *testing.T, h *hub) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() {
@@ -73,6 +72,13 @@ func TestAJobsStreamIsWholeHoweverOftenItIsLost(t *testing.T) {
 		cancel()
 		<-over
 	})
+}
+
+// TestAJobsStreamIsWholeHoweverOftenItIsLost loses a job's stream after every message, and
+// continues it by the id of that message.
+func TestAJobsStreamIsWholeHoweverOftenItIsLost(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	runJobs(t, h)
 	var job wire.JobInfo
 	h.api("POST", "/api/jobs", map[string]any{"task": "alternate 120", "worktree": false}).decode(t, &job)
 
@@ -96,16 +102,7 @@ func TestAJobsStreamIsWholeHoweverOftenItIsLost(t *testing.T) {
 // TestAStreamThatBeginsFarBackHasCheckpointsAndStatusOnly reads the stream of a long job.
 func TestAStreamThatBeginsFarBackHasCheckpointsAndStatusOnly(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	ctx, cancel := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		jobs.New(jobs.Options{Manager: h.manager}).Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-over
-	})
+	runJobs(t, h)
 	var job wire.JobInfo
 	h.api("POST", "/api/jobs", map[string]any{"task": "say 2500", "worktree": false}).decode(t, &job)
 	jobStream(t, h, job.JobID, "", "?full=true", 1<<20)

@@ -1,6 +1,6 @@
 // Package byhand runs programs as the hub's owner would run them by hand: with the
 // owner's environment and configuration, and so with hooks, credential helpers, ssh and
-// gpg. Whoever calls it has looked at the setting that allows it.
+// gpg. The caller checks first that a setting allows it.
 //
 // A program has no terminal and cannot ask anything. It ends with its context and with
 // the hub, and its whole process group with it.
