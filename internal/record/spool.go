@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"sync"
 
@@ -25,6 +26,21 @@ type Left struct {
 	SessionID  string    `json:"session_id"`
 	RecorderID string    `json:"recorder_id"`
 	After      event.Seq `json:"after"`
+}
+
+// line is l as JSON, with spaces up to the length that it has for the greatest seq.
+func (l Left) line() []byte {
+	widest := l
+	widest.After = math.MaxInt64
+	return fmt.Appendf(nil, "%-*s", len(widest.json()), l.json())
+}
+
+func (l Left) json() []byte {
+	line, err := json.Marshal(l)
+	if err != nil { // strings and a number
+		panic(err)
+	}
+	return line
 }
 
 // last is the last line of a file whose agent has ended.
@@ -90,14 +106,12 @@ func newSpool(dir string, of Left, most int64) (s *spool, err error) {
 }
 
 // begin makes the file empty but for its first line, and its last where there is one.
+// The first line has one length for every seq, so that a process killed in between
+// leaves one.
 func (s *spool) begin(after event.Seq) error {
 	s.left.After = after
-	line, err := json.Marshal(s.left)
-	if err != nil { // strings and a number
-		panic(err)
-	}
-	line = append(line, '\n')
-	if err := s.file.Truncate(0); err != nil {
+	line := append(s.left.line(), '\n')
+	if err := s.file.Truncate(int64(len(line))); err != nil {
 		return err
 	}
 	s.start, s.end = int64(len(line)), int64(len(line))
@@ -218,7 +232,7 @@ func openSpool(path string) (s *spool, err error) {
 		if errors.Is(err, io.EOF) && !first {
 			return s, nil // a line without an end was not passed on
 		}
-		if errors.Is(err, io.EOF) { // all was handed over
+		if errors.Is(err, io.EOF) { // a build of before emptied it: all was handed over
 			s = nil
 			return nil, fsys.Remove(path)
 		}

@@ -143,6 +143,53 @@ func TestAFileOfAKilledRecorderIsHandedOver(t *testing.T) {
 	}
 }
 
+// watched shows what a process killed after any write leaves in the file.
+type watched struct {
+	disk.File
+	seen func([]byte)
+}
+
+func (w watched) WriteAt(p []byte, off int64) (int, error) {
+	n, err := w.File.WriteAt(p, off)
+	return n, errors.Join(err, w.look())
+}
+
+func (w watched) Truncate(size int64) error { return errors.Join(w.File.Truncate(size), w.look()) }
+
+func (w watched) look() error {
+	info, err := w.Stat()
+	if err != nil {
+		return err
+	}
+	all := make([]byte, info.Size())
+	_, err = w.ReadAt(all, 0)
+	w.seen(all)
+	return err
+}
+
+func TestARecorderKilledAfterAnyWriteLeavesItsName(t *testing.T) {
+	s, err := newSpool(t.TempDir(), Left{"s1", "r1", 2}, DefaultWaiting)
+	require.NoError(t, err)
+	defer s.file.Close()
+	looks := 0
+	s.file = watched{s.file, func(all []byte) {
+		looks++
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "s1.jsonl"), all, 0o600))
+		var to ended
+		HandOver(t.Context(), dir, func(Left) Destination { return &to }, t.Logf)
+		require.NotEmpty(t, to.reason, "%q", all)
+	}}
+	line := []byte(`{"type":"note","data":{}}` + "\n")
+	for after := event.Seq(9); after < 12; after++ {
+		require.NoError(t, s.put(line))
+		require.NoError(t, s.handed(int64(len(line)), after))
+	}
+	s.finish("the agent ended")
+	require.NoError(t, s.begin(12))
+	require.GreaterOrEqual(t, looks, 12)
+}
+
 func TestAFileThatItsHubRefusesIsKeptAndOneOfAnotherHubIsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -174,7 +221,7 @@ func TestAFileThatItsHubRefusesIsKeptAndOneOfAnotherHubIsLeft(t *testing.T) {
 		require.Equal(t, []string{filepath.Join(dir, c.left)}, left, name)
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "s2.jsonl"), nil, 0o600)) // killed while it was emptied
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "s2.jsonl"), nil, 0o600)) // of a build of before, killed while it emptied the file
 	HandOver(t.Context(), dir, func(Left) Destination { return nil }, t.Logf)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
