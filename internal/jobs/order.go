@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/internal/gitstate"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
@@ -35,24 +36,48 @@ type Order struct {
 	Job  event.Job
 }
 
+// OrderOf is the order of a client's request by an actor. A key makes it repeatable.
+func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
+	o := Order{
+		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: by, Key: key},
+		Job: event.Job{
+			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
+		},
+	}
+	if w := in.Worktree; w != nil && w.Here {
+		o.Here = true
+	} else if w != nil {
+		o.Session.Worktree = &session.NewWorktree{Branch: w.Branch, Base: w.Base, Folder: w.Folder}
+	}
+	return o
+}
+
 // Create makes a job, which waits for its start. It is checked first; its errors are those
 // of package session. With a key, a repeated request gets the job of the first one, and made
 // is false.
 func (r *Runner) Create(ctx context.Context, o Order) (info list.Info, made bool, err error) {
+	if err := r.Check(ctx, &o); err != nil {
+		return list.Info{}, false, err
+	}
+	return r.manager.CreateJob(ctx, o.Session, o.Job)
+}
+
+// Check refuses what Create would refuse before it makes anything, and completes o.
+func (r *Runner) Check(ctx context.Context, o *Order) error {
 	current := r.manager.Settings()
 	folder, err := current.Resolve(o.Session.Workspace)
 	if err != nil {
-		return list.Info{}, false, err
+		return err
 	}
 	if err := r.check(ctx, o.Job, folder); err != nil {
-		return list.Info{}, false, err
+		return err
 	}
 	if o.Job.Policy, err = policyFor(o.Job.Policy, current, folder); err != nil {
-		return list.Info{}, false, err
+		return err
 	}
 	switch {
 	case o.Here && o.Session.Worktree != nil:
-		return list.Info{}, false, fmt.Errorf("%w: a job works in a working copy or in the folder itself, not in both", state.ErrInvalid)
+		return fmt.Errorf("%w: a job works in a working copy or in the folder itself, not in both", state.ErrInvalid)
 	case o.Here, o.Session.Worktree != nil:
 	default:
 		if _, err := gitstate.Find(folder); err == nil {
@@ -62,7 +87,7 @@ func (r *Runner) Create(ctx context.Context, o Order) (info list.Info, made bool
 	if o.Session.Name == "" {
 		o.Session.Name = state.FirstSentence(o.Job.Task) // of which the branch is named
 	}
-	return r.manager.CreateJob(ctx, o.Session, o.Job)
+	return nil
 }
 
 // check refuses a job before anything is made.

@@ -9,7 +9,6 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
 )
@@ -68,20 +67,7 @@ func jobRows() section {
 }
 
 func createJobRoute(s *API, c *call, in wire.NewJob) error {
-	order := jobs.Order{
-		Session: session.CreateRequest{
-			Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
-		},
-		Job: event.Job{
-			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
-		},
-	}
-	if w := in.Worktree; w != nil && w.Here {
-		order.Here = true
-	} else if w != nil {
-		order.Session.Worktree = &session.NewWorktree{Branch: w.Branch, Base: w.Base, Folder: w.Folder}
-	}
-	info, made, err := s.jobs.Create(c.r.Context(), order)
+	info, made, err := s.jobs.Create(c.r.Context(), jobs.OrderOf(in, c.grant.By(), c.r.Header.Get("Idempotency-Key")))
 	if err != nil {
 		return err
 	}
