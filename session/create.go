@@ -268,12 +268,20 @@ func (m *Manager) begin(ctx context.Context, r CreateRequest) (id string, err er
 		root = settings.ProjectRoot(within.Of)
 	}
 	if r.Worktree != nil {
-		made, err := m.worktrees.Add(ctx, current, workspace, r.worktree())
+		make := m.worktrees.Add
+		if r.job != nil {
+			make = m.worktrees.Plan // MakeJobCopy makes it
+		}
+		made, err := make(ctx, current, workspace, r.worktree())
 		if err != nil {
 			return "", err
 		}
 		workspace, undo, within = made.Workspace, made.Undo, &made.Worktree
 		within.Setup = !r.recorded && current.SetupFor(within.Of) != nil
+	}
+	head := gitHead(workspace)
+	if r.job != nil && r.Worktree != nil {
+		head = &event.Git{Commit: within.Commit, Branch: within.Branch}
 	}
 	policy := r.Policy
 	if policy == nil && !r.recorded { // the hub decides nothing in a recording
@@ -293,7 +301,7 @@ func (m *Manager) begin(ctx context.Context, r CreateRequest) (id string, err er
 		Workspace:   workspace,
 		ProjectRoot: root,
 		Worktree:    within,
-		Git:         gitHead(workspace),
+		Git:         head,
 		CreatedBy:   r.Actor.Name,
 		CreatedByID: r.Actor.ID,
 		RequestKey:  r.Key,

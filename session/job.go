@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/worktree"
 )
 
 // CreateJob writes the session of a new job, which waits for its start and is not open.
@@ -37,6 +40,18 @@ func (m *Manager) CreateJob(ctx context.Context, r CreateRequest, job event.Job)
 	}
 	id, err := m.begin(ctx, r)
 	return m.jobLine(id), err == nil, err
+}
+
+// MakeJobCopy makes the working copy that a job was given at its creation, once. Its errors
+// say what a person can do.
+func (m *Manager) MakeJobCopy(ctx context.Context, id string) error {
+	meta, listed := m.journal.Listed(id)
+	w := worktreeOf(meta)
+	if !listed || w == nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte("job\x00" + id))
+	return m.worktrees.Complete(ctx, m.settings.Load(), worktree.Made{Worktree: *w, Workspace: meta.Workspace}, hex.EncodeToString(sum[:16]))
 }
 
 func (m *Manager) jobLine(id string) list.Info {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -62,7 +64,10 @@ func (c *cast) start(_ context.Context, spec session.AgentSpec, sink session.Age
 	}()
 	started := make(chan struct{})
 	_ = p.do(func() {
-		p.say(event.AgentStarted{Agent: spec.Agent, PID: 1, AgentSessionID: "own"})
+		p.say(
+			event.AgentStarted{Agent: spec.Agent, PID: 1, AgentSessionID: "own"},
+			event.Mode{ModeID: "free", Modes: []event.ModeOption{{ID: "free", Name: "Free"}, {ID: "plan", Name: "Plan"}}},
+		)
 		close(started)
 	})
 	<-started
@@ -160,6 +165,8 @@ func (p *player) call(i int, kind event.ToolKind, input map[string]any, paths ..
 	fields.Status = event.ToolCompleted
 	if outcome.OptionID != "yes" {
 		fields.Status = event.ToolFailed
+	} else if kind == "edit" {
+		_ = os.WriteFile(filepath.Join(p.spec.Workspace, paths[0]), []byte("edited\n"), 0o644)
 	}
 	p.say(event.ToolCallUpdate{ToolCallFields: fields})
 	return true
@@ -178,7 +185,14 @@ func (p *player) Answer(o event.PermissionOutcome) error {
 }
 
 // SetMode implements session.Agent.
-func (p *player) SetMode(context.Context, string, event.Actor) error { return nil }
+func (p *player) SetMode(_ context.Context, mode string, _ event.Actor) error {
+	said := make(chan struct{})
+	err := p.do(func() { p.say(event.Mode{ModeID: mode}); close(said) })
+	if err == nil {
+		<-said
+	}
+	return err
+}
 
 // SetConfigOption implements session.Agent.
 func (p *player) SetConfigOption(context.Context, string, any, event.Actor) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/allow"
@@ -45,6 +47,26 @@ type options struct {
 	folder string
 	mayRun func(event.Actor) bool
 	idle   bool // the runner does not run
+	git    *gitstate.Git
+	copies string // where working copies are made
+}
+
+// inRepository makes the folder a repository with a commit of a.txt and b.txt.
+func (o *options) inRepository(t *testing.T) {
+	t.Helper()
+	git, err := gitstate.New(t.Context(), "")
+	require.NoError(t, err)
+	root := t.TempDir()
+	o.git, o.folder, o.copies = git, filepath.Join(root, "project"), filepath.Join(root, "copies")
+	require.NoError(t, os.MkdirAll(o.folder, 0o755))
+	for _, name := range []string{"a.txt", "b.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(o.folder, name), []byte("old\n"), 0o644))
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "first"}} {
+		cmd := exec.Command("git", append([]string{"-C", o.folder, "-c", "user.name=ann", "-c", "user.email=ann@localhost"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 }
 
 func start(t *testing.T, o options) *hub {
@@ -61,6 +83,7 @@ func start(t *testing.T, o options) *hub {
 	manager, err := session.NewManager(session.Options{
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
 		Agents: []settings.Agent{{Name: "player"}, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
+		Git: o.git, Worktrees: settings.Worktrees{Folder: o.copies},
 	})
 	require.NoError(t, err)
 	h := &hub{T: t, device: o.device, manager: manager, cast: o.cast, folder: o.folder}
@@ -367,11 +390,12 @@ func TestAJobEndsOnceHoweverOftenItsHubIsKilled(t *testing.T) {
 	for seed := range seeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(uint64(seed), 1))
-			o := options{folder: t.TempDir(), cast: newCast(), Settings: jobs.Settings{AtOnce: 2}}
+			o := options{cast: newCast(), Settings: jobs.Settings{AtOnce: 2}}
+			o.inRepository(t)
 			h := start(t, o)
 			var ids []string
 			for i := range 6 {
-				ids = append(ids, h.job(event.Job{Task: fmt.Sprintf("edit %d.txt\nsay %d", i, i), Resume: event.JobAuto}))
+				ids = append(ids, h.job(event.Job{Task: fmt.Sprintf("edit %d.txt\nsay %d", i, i), Resume: event.JobAuto}, inCopy))
 			}
 			cancelled := ids[dice.IntN(len(ids))]
 			require.NoError(t, h.runner.Cancel(t.Context(), cancelled, event.Actor{Name: "ann"}))
@@ -395,8 +419,64 @@ func TestAJobEndsOnceHoweverOftenItsHubIsKilled(t *testing.T) {
 				require.Equal(t, 1, h.count(id, event.TypeSessionEnd, "", ""), h.log(id))
 				require.LessOrEqual(t, h.count(id, event.TypeUserPrompt, "prompt_id", "job-"+id), 1, h.log(id))
 			}
+			copies, err := h.manager.Worktrees(t.Context())
+			require.NoError(t, err)
+			for _, c := range copies {
+				require.Len(t, c.Sessions, 1, c.Folder)
+				require.False(t, c.Unfinished, c.Folder)
+			}
 		})
 	}
+}
+
+// inCopy asks for a working copy.
+func inCopy(r *session.CreateRequest) { r.Worktree = &session.NewWorktree{} }
+
+func TestTheWorkingCopyOfAJobIsMadeAtItsStart(t *testing.T) {
+	o := options{idle: true}
+	o.inRepository(t)
+	h := start(t, o)
+	order := func(w session.NewWorktree) (string, error) {
+		info, _, err := h.runner.Create(t.Context(), jobs.Order{
+			Session: session.CreateRequest{Workspace: o.folder, Mode: "plan", Worktree: &w, Actor: event.Actor{Name: "ann", ID: "1"}},
+			Job:     event.Job{Task: "edit a.txt", Policy: anything()},
+		})
+		return info.SessionID, err
+	}
+	_, err := order(session.NewWorktree{Base: "nowhere"})
+	require.ErrorIs(t, err, state.ErrInvalid)
+	_, err = order(session.NewWorktree{Branch: "main"})
+	require.ErrorIs(t, err, state.ErrConflict)
+	one, err := order(session.NewWorktree{})
+	require.NoError(t, err)
+	two, err := order(session.NewWorktree{Branch: "two", Base: "main"})
+	require.NoError(t, err)
+	taken, err := order(session.NewWorktree{Branch: "two"})
+	require.NoError(t, err)
+	require.NoDirExists(t, o.copies+"/project/"+filepath.Base(h.line(one).Worktree.Folder))
+	h.stop()
+
+	o.device, o.idle = h.device, false
+	o.Settings = jobs.Settings{AtOnce: 1}
+	h = start(t, o)
+	for _, id := range []string{one, two} {
+		require.Equal(t, event.JobCompleted, h.ended(id).Status, h.log(id))
+		w := h.line(id).Worktree
+		edited, err := os.ReadFile(filepath.Join(w.Folder, "a.txt"))
+		require.NoError(t, err)
+		require.Equal(t, "edited\n", string(edited))
+	}
+	failed := h.ended(taken)
+	require.Equal(t, event.JobFailed, failed.Status)
+	require.Contains(t, failed.Reason, "two")
+
+	again, _, err := h.runner.Retry(t.Context(), one, "", event.Actor{Name: "ann", ID: "1"})
+	require.NoError(t, err)
+	require.Equal(t, event.JobCompleted, h.ended(again.SessionID).Status)
+	_, job, err := h.runner.Job(t.Context(), again.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, "plan", job.Given.Mode)
+	require.Equal(t, 1, h.count(again.SessionID, event.TypeMode, "mode_id", "plan"))
 }
 
 // seeds is how many random orders a test tries.

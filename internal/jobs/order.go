@@ -84,6 +84,7 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 			o.Session.Worktree = &session.NewWorktree{}
 		}
 	}
+	o.Job.Mode, o.Job.Model = o.Session.Mode, o.Session.Model
 	if o.Session.Name == "" {
 		o.Session.Name = state.FirstSentence(o.Job.Task) // of which the branch is named
 	}
@@ -182,7 +183,9 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 	}
 	was, given := b.Info(), job.Given
 	given.RetryOf = id
-	again := session.CreateRequest{Agent: was.Agent, Workspace: was.Workspace, Name: state.FirstSentence(given.Task), Actor: by, Key: key}
+	again := session.CreateRequest{
+		Agent: was.Agent, Mode: given.Mode, Model: given.Model, Workspace: was.Workspace, Name: state.FirstSentence(given.Task), Actor: by, Key: key,
+	}
 	if w := was.Worktree; w != nil {
 		again.Workspace, again.Worktree = w.Of, &session.NewWorktree{Base: w.Base}
 	}

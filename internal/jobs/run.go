@@ -106,6 +106,12 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	}
 	switch {
 	case job.Turn == 0 && !job.Open:
+		if err := t.manager.MakeJobCopy(ctx, t.id); err != nil {
+			if ctx.Err() != nil {
+				return false, err
+			}
+			return end(event.JobFailed, "Its working copy could not be made: "+state.Words(err)+".")
+		}
 		return false, t.prompt(ctx, b, job)
 	case job.Open && job.Status == event.JobRunning && t.silent(job):
 		return t.restart(ctx, b, job)

@@ -95,37 +95,23 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	case errors.As(err, &tooLong):
 		return &Problem{Code: wire.CodeTooLarge, Message: fmt.Sprintf("the request is larger than %d bytes", tooLong.Limit)}, false
 	case errors.Is(err, state.ErrInvalid), errors.Is(err, auth.ErrInvalid):
-		return &Problem{Code: wire.CodeInvalid, Message: words(err)}, false
+		return &Problem{Code: wire.CodeInvalid, Message: state.Words(err)}, false
 	case errors.Is(err, state.ErrNotFound), errors.Is(err, auth.ErrNotFound):
-		return &Problem{Code: wire.CodeNotFound, Message: words(err)}, false
+		return &Problem{Code: wire.CodeNotFound, Message: state.Words(err)}, false
 	case errors.Is(err, state.ErrConflict):
-		return &Problem{Code: wire.CodeConflict, Message: words(err)}, false
+		return &Problem{Code: wire.CodeConflict, Message: state.Words(err)}, false
 	case errors.Is(err, state.ErrBusy):
-		return &Problem{Code: wire.CodeBusy, Message: words(err), RetryAfter: RetryLater}, false
+		return &Problem{Code: wire.CodeBusy, Message: state.Words(err), RetryAfter: RetryLater}, false
 	case errors.Is(err, state.ErrUnavailable):
-		return &Problem{Code: wire.CodeUnavailable, Message: withoutFolders(words(err), err), RetryAfter: RetryLater}, false
+		return &Problem{Code: wire.CodeUnavailable, Message: withoutFolders(state.Words(err), err), RetryAfter: RetryLater}, false
 	case errors.Is(err, state.ErrTooLarge):
-		return &Problem{Code: wire.CodeTooLarge, Message: words(err)}, false
+		return &Problem{Code: wire.CodeTooLarge, Message: state.Words(err)}, false
 	case errors.Is(err, state.ErrForbidden):
-		return &Problem{Code: wire.CodeForbidden, Message: words(err)}, false
+		return &Problem{Code: wire.CodeForbidden, Message: state.Words(err)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Problem{Code: wire.CodeUnavailable, Message: "it took too long or the hub is ending", RetryAfter: RetryLater}, false
 	}
 	return &Problem{Code: wire.CodeInternal, Message: "something went wrong in the hub; its log says what"}, true
-}
-
-// words returns an error's text without the sentinel's, which the code expresses.
-func words(err error) string {
-	text := err.Error()
-	for _, sentinel := range []error{
-		state.ErrInvalid, state.ErrNotFound, state.ErrConflict, state.ErrBusy,
-		state.ErrUnavailable, state.ErrTooLarge, state.ErrForbidden,
-	} {
-		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
-			return rest
-		}
-	}
-	return text
 }
 
 // withoutFolders returns the text of an error about the hub's files without their

@@ -9,6 +9,9 @@ type Job struct {
 	Task string `json:"task"`
 	// Files are paths below the workspace that the task is about.
 	Files []string `json:"files,omitempty"`
+	// Mode and Model are those that were asked for; empty are the agent's own.
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
 	// DelegatedBy is the session that gave the job; empty if a person or a program did.
 	DelegatedBy string `json:"delegated_by,omitempty"`
 	// RetryOf is the job that this one does again.

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/abidehub/abide/session/event"
 )
@@ -24,6 +25,18 @@ var (
 	// ErrForbidden: the configuration does not allow it.
 	ErrForbidden = errors.New("forbidden")
 )
+
+// Words returns an error's text without that of its sentinel, which a code or a status
+// says.
+func Words(err error) string {
+	text := err.Error()
+	for _, sentinel := range []error{ErrInvalid, ErrNotFound, ErrConflict, ErrBusy, ErrUnavailable, ErrTooLarge, ErrForbidden} {
+		if rest, found := strings.CutPrefix(text, sentinel.Error()+": "); found {
+			return rest
+		}
+	}
+	return text
+}
 
 // AlreadyResolved means that a permission request is already settled.
 type AlreadyResolved struct {

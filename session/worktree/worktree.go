@@ -53,6 +53,8 @@ type Request struct {
 	// For identifies the request. A repeated request completes a worktree that a kill
 	// interrupted.
 	For string
+
+	planned bool // by Plan, which has checked Folder
 }
 
 // Made is a worktree that was made.
@@ -101,6 +103,76 @@ func (m Maker) Add(ctx context.Context, allowed *settings.Hub, workspace string,
 	return made, nil
 }
 
+// plannedName is how much of Request.For is in the names of a planned worktree: no other
+// has them when it is made.
+const plannedName = 8
+
+// Plan names a worktree of the workspace's repository that Complete makes later. It checks
+// the request.
+func (m Maker) Plan(ctx context.Context, allowed *settings.Hub, workspace string, r Request) (Made, error) {
+	repository, err := m.repository(workspace)
+	if err != nil {
+		return Made{}, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, worktreeBound)
+	defer cancel()
+	mark, err := m.start(bounded, repository, r)
+	if err == nil && r.Branch != "" {
+		err = branchName(r.Branch)
+		if err == nil && !repository.Free(r.Branch) {
+			err = m.notMade(gitstate.ErrBranchExists, r.Folder, r.Branch)
+		}
+	}
+	if err != nil {
+		return Made{}, err
+	}
+	parent, prefix, err := place(allowed, repository, r)
+	if err != nil {
+		return Made{}, err
+	}
+	name := cmp.Or(slug(strings.TrimPrefix(r.Branch, branchPrefix)), slug(r.Words), "work") + "-" + r.For[:plannedName]
+	w := event.Worktree{Folder: filepath.Join(parent, prefix+name), Branch: cmp.Or(r.Branch, branchPrefix+name), Base: mark.Base, Commit: mark.Commit, Of: workspace}
+	if r.Folder != "" {
+		w.Folder = filepath.Join(parent, filepath.Base(r.Folder))
+	}
+	below, err := filepath.Rel(repository.Worktree, workspace)
+	return Made{Worktree: w, Workspace: filepath.Join(w.Folder, below), Undo: func() {}}, err
+}
+
+// Complete makes a worktree that was planned. Repeated with the same request it is made
+// once.
+func (m Maker) Complete(ctx context.Context, allowed *settings.Hub, planned Made, request string) error {
+	w := planned.Worktree
+	repository, err := m.repository(w.Of)
+	if err != nil {
+		return err
+	}
+	linked, err := repository.Linked()
+	if err != nil {
+		return m.notMade(err, w.Folder, w.Branch)
+	}
+	for _, l := range linked { // earlier hubs made it with the job
+		if l.Folder == w.Folder && l.Mark != nil && l.Mark.Request != request && l.Mark.Branch == w.Branch && !l.Unfinished {
+			return nil
+		}
+	}
+	made, err := m.Add(ctx, allowed, w.Of, Request{
+		Branch: w.Branch, Folder: w.Folder, Fork: true, At: w.Commit, From: w.Base, For: request, planned: true,
+	})
+	if err == nil && made.Workspace != planned.Workspace {
+		made.Undo()
+		err = fmt.Errorf("%w: the folder %q of the commit is a link", state.ErrConflict, planned.Workspace)
+	}
+	return err
+}
+
+func branchName(name string) error {
+	if !gitstate.IsBranchName(name) {
+		return fmt.Errorf("%w: git accepts no branch called %q", state.ErrInvalid, name)
+	}
+	return nil
+}
+
 // repository is that of a workspace.
 func (m Maker) repository(workspace string) (*gitstate.Repository, error) {
 	repository, err := gitstate.Find(workspace)
@@ -124,8 +196,10 @@ func (m Maker) add(ctx context.Context, allowed *settings.Hub, r *gitstate.Repos
 	if err != nil {
 		return nil, err
 	}
-	if request.Branch != "" && !gitstate.IsBranchName(request.Branch) {
-		return nil, fmt.Errorf("%w: git accepts no branch called %q", state.ErrInvalid, request.Branch)
+	if request.Branch != "" {
+		if err := branchName(request.Branch); err != nil {
+			return nil, err
+		}
 	}
 	if before != nil && (request.Branch == "" || request.Branch == before.Mark.Branch) {
 		mark = *before.Mark
@@ -197,6 +271,9 @@ func (m Maker) start(ctx context.Context, r *gitstate.Repository, request Reques
 // place returns the folder that the worktree is to be made in, which exists then, and how
 // its name begins.
 func place(allowed *settings.Hub, r *gitstate.Repository, request Request) (parent, prefix string, err error) {
+	if request.planned {
+		return filepath.Dir(request.Folder), "", os.MkdirAll(filepath.Dir(request.Folder), 0o700)
+	}
 	if request.Folder != "" {
 		folder, err := allowed.NewFolder(request.Folder)
 		if err == nil && inGit(r, folder) {

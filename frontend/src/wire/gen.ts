@@ -77,6 +77,8 @@ export type JobResume = 'ask' | 'auto'
 export interface Job {
   task: string
   files?: string[]
+  mode?: string
+  model?: string
   delegated_by?: string
   retry_of?: string
   policy: JobPolicy
