@@ -7,10 +7,9 @@
 // dispatches them. The hub reads no faster than it records, so an agent that is
 // faster than the disk waits in its own pipe.
 //
-// The process has its own session without a terminal, and a marker in its environment. By the
-// marker, Stop or the Sweep of a later run finds and ends everything it started. A
-// process that cleared its environment is found by its parents, as long as this
-// process lives.
+// The process has its own session without a terminal, and two marks that all it starts
+// inherit: a variable of its environment and, on Linux, a limit that no program uses. By
+// these, Stop or the Sweep of a later run finds and ends everything it started.
 package acp
 
 import (
@@ -42,21 +41,20 @@ var (
 // use.
 type Agent struct {
 	// Set at construction.
-	cfg         Config
-	ctx         context.Context // ends after the last event was recorded
-	end         context.CancelFunc
-	proc        *process
-	descendants *descendants
-	in          *stdin
-	out         *outPipe
-	errs        *outPipe
-	stderr      *stderrRing
-	tap         *tap
-	conn        *sdk.Connection
-	calls       *calls
-	inbound     *inbound
-	rec         *recorder
-	served      served
+	cfg     Config
+	ctx     context.Context // ends after the last event was recorded
+	end     context.CancelFunc
+	proc    *process
+	in      *stdin
+	out     *outPipe
+	errs    *outPipe
+	stderr  *stderrRing
+	tap     *tap
+	conn    *sdk.Connection
+	calls   *calls
+	inbound *inbound
+	rec     *recorder
+	served  served
 
 	// tasks are all goroutines except the one that ends the stream after them.
 	tasks tasks
@@ -173,7 +171,7 @@ func launch(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	files.closeChild()
 
 	a := &Agent{
-		cfg: cfg, proc: proc, descendants: newDescendants(proc.pid()), calls: newCalls(), stderr: newStderrRing(cfg.secrets(os.Environ())),
+		cfg: cfg, proc: proc, calls: newCalls(), stderr: newStderrRing(cfg.secrets(os.Environ())),
 		quiet: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
 		stop: stopping{hurry: make(chan struct{}), over: make(chan struct{})},
 	}

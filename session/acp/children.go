@@ -16,6 +16,8 @@ type childTable struct {
 	// inherited processes are reaped: a child that has just ended is in the table.
 	mu sync.RWMutex
 
+	forking sync.Mutex // held while a child is started: this process has its limit
+
 	guard sync.Mutex
 	pids  map[int]int // guarded by guard; counts, as a pid may be used again
 }
@@ -24,7 +26,10 @@ type childTable struct {
 func (t *childTable) start(cmd *exec.Cmd) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if err := cmd.Start(); err != nil {
+	t.forking.Lock()
+	err := startLimited(cmd, limitOf(variable(cmd.Env, markerName)))
+	t.forking.Unlock()
+	if err != nil {
 		return err
 	}
 	t.add(cmd.Process.Pid, 1)

@@ -116,8 +116,7 @@ func sweepLeft(cfg Config, pid int) {
 	reapGroup(pid)
 	ctx, cancel := context.WithTimeout(context.Background(), cfg.Bounds.Killed)
 	defer cancel()
-	marker := cfg.marker()
-	if _, err := sweep(ctx, func() []proc { return marked(func(m string) bool { return m == marker }) }); err != nil {
+	if _, err := sweep(ctx, func() []proc { return marked(cfg.marker()) }); err != nil {
 		cfg.Logger.Error("processes outlive a command", "err", err)
 	}
 }

@@ -31,7 +31,6 @@ func roles() map[string]func(*fake) int {
 		"deaf":       playDeaf,
 		"stubborn":   playStubborn,
 		"parent":     playParent,
-		"holder":     playHolder,
 		"hider":      playHider,
 		"daemon":     playDaemon,
 		"sleeper":    playSleeper,
@@ -209,21 +208,6 @@ func playDaemon(f *fake) int {
 	}
 	fmt.Println(os.Getpid(), cmd.Process.Pid)
 	return playSleeper(f)
-}
-
-// playHolder leaves a child that holds its stdout and cannot be found: it has
-// another process session and no marker.
-func playHolder(f *fake) int {
-	f.hello()
-	p := f.prompt()
-	cmd := child("sleeper", nil, &syscall.SysProcAttr{Setsid: true})
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
-	f.chunk(fmt.Sprint(cmd.Process.Pid))
-	f.done(p)
-	return 0
 }
 
 func playSleeper(*fake) int {

@@ -112,18 +112,15 @@ func (a *Agent) stopSequence() {
 		a.await(ended, b.Cancel)
 	}
 	a.closeSession()
-	a.descendants.look()
 	a.in.close()
 	if a.await(a.proc.exited, b.StdinClosed) {
 		return
 	}
 	a.stop.outlived()
-	a.descendants.look()
 	a.proc.signal(syscall.SIGTERM)
 	if a.await(a.proc.exited, b.Terminated) {
 		return
 	}
-	a.descendants.look()
 	a.proc.kill()
 	<-a.proc.exited
 }
@@ -190,16 +187,12 @@ func (a *Agent) closeSession() {
 	}
 }
 
-// sweepOwn ends the processes with this agent's marker, and its descendants without
-// it, after its group is gone.
+// sweepOwn ends the processes that the agent left, after its group is gone.
 func (a *Agent) sweepOwn() {
 	reapGroup(a.proc.pid())
 	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Bounds.Killed)
 	defer cancel()
-	marker := a.cfg.marker()
-	ended, err := sweep(ctx, func() []proc {
-		return append(marked(func(m string) bool { return m == marker }), a.descendants.living(ctx)...)
-	})
+	ended, err := sweep(ctx, func() []proc { return marked(a.cfg.marker()) })
 	if err != nil {
 		a.cfg.Logger.Error("processes outlive their agent", "err", err)
 	} else if ended > 0 {

@@ -114,20 +114,6 @@ func TestCrashIsReportedWithItsCodeAndTheTailOfStderr(t *testing.T) {
 	<-a.Done()
 }
 
-func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAnotherProcessHoldsIt(t *testing.T) {
-	start(t, beside(config(t, "demo")), newSink()) // the holder's child may belong to this agent, so the hub must not kill it
-	s := newSink()
-	a := start(t, config(t, "holder"), s)
-	require.NoError(t, a.Prompt(prompt("p", "hello")))
-	ended(t, s, "p")
-	select {
-	case <-a.Done():
-	case <-time.After(waitFor):
-		require.Fail(t, "the stream never ended")
-	}
-	endProcess(t, message(s))
-}
-
 func TestFault45LineOverTheCapEndsTheAgentInBoundedMemory(t *testing.T) {
 	s := newSink()
 	a := start(t, config(t, "endless"), s)

@@ -8,7 +8,7 @@ import (
 )
 
 // Sweep ends every process that an earlier run of this hub left: those with its
-// marker and another run id, in any process group or session. Call it before any
+// marker and another run id, and those of it that cleared their environment. Call it before any
 // agent starts, so that two agents never edit one workspace. It returns how many it
 // ended, and an error if some are still there after 10 s or when ctx ends. Because
 // of the lock on the data directory, every other run is an earlier one.
@@ -18,14 +18,15 @@ import (
 func Sweep(ctx context.Context, hubID, runID string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return sweep(ctx, func() []proc {
-		return marked(func(marker string) bool { return earlierRun(marker, hubID, runID) })
-	})
+	if hubID == "" {
+		return 0, nil
+	}
+	return sweep(ctx, func() []proc { return leftBy(hubID, runID) })
 }
 
 func earlierRun(marker, hubID, runID string) bool {
 	rest, ok := strings.CutPrefix(marker, hubID+".")
-	if !ok || hubID == "" {
+	if !ok {
 		return false
 	}
 	run, _, ok := strings.Cut(rest, ".")

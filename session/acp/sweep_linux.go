@@ -67,11 +67,39 @@ func readProc(pid int) (proc, bool) {
 	return p, true
 }
 
-// marked lists the live processes with a matching marker.
-func marked(match func(marker string) bool) []proc {
+// marked lists the live processes with this marker. Those that cleared their environment
+// are known by their limit.
+func marked(marker string) []proc {
+	return owned(func(m string) bool { return m == marker }, func(l uint64) bool { return l == limitOf(marker) })
+}
+
+// leftBy lists the live processes of other runs of the hub. It takes a process without
+// a marker for one of those.
+func leftBy(hubID, runID string) []proc {
+	return owned(func(m string) bool { return earlierRun(m, hubID, runID) },
+		func(l uint64) bool { return l>>sessionBits == limitOf(hubID)>>sessionBits })
+}
+
+// owned lists the live processes with a matching marker, and those without a marker
+// that have a matching limit. It leaves out this process's session, and processes
+// without a marker that this one may not end.
+func owned(marker func(string) bool, limit func(uint64) bool) []proc {
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return nil
+	}
 	var found []proc
 	for _, p := range processes() {
-		if marker, ok := markerOf(p.pid); ok && !p.zombie && p.pid != os.Getpid() && match(marker) {
+		if p.zombie || p.pid == os.Getpid() {
+			continue
+		}
+		if m, ok := markerOf(p.pid); ok {
+			if marker(m) {
+				found = append(found, p)
+			}
+			continue
+		}
+		if l, ok := limitOfProcess(p.pid); ok && limit(l) && p.session != session && unix.Kill(p.pid, 0) == nil {
 			found = append(found, p)
 		}
 	}

@@ -97,13 +97,24 @@ func TestAnOrphanThatHidItsMarkerGoesAlsoWhenItsAgentWasKilled(t *testing.T) {
 	}
 }
 
-func TestAChildThatHidItsMarkerIsKnownByItsDescentThoughOtherAgentsLive(t *testing.T) {
-	start(t, beside(config(t, "demo")), newSink())
-	s := newSink()
-	a := start(t, config(t, "hider"), s)
-	pids := hidden(t, a, s, "a child")
-	require.NoError(t, a.Stop(context.Background()))
-	for _, pid := range pids {
+func TestAProcessThatHidItsMarkerGoesWithItsAgentThoughOlderOnesLive(t *testing.T) {
+	other := newSink()
+	older := start(t, beside(config(t, "hider")), other)
+	kept := hidden(t, older, other, "an orphan")
+	for _, how := range []string{"a child", "an orphan"} {
+		s := newSink()
+		a := start(t, config(t, "hider"), s)
+		pids := hidden(t, a, s, how)
+		require.NoError(t, a.Stop(context.Background()))
+		for _, pid := range pids {
+			require.False(t, alive(pid), how)
+		}
+	}
+	for _, pid := range kept {
+		require.True(t, alive(pid), "a process of the other agent")
+	}
+	require.NoError(t, older.Stop(context.Background()))
+	for _, pid := range kept {
 		require.False(t, alive(pid))
 	}
 }
@@ -125,20 +136,18 @@ func TestTheHubsOwnProcessesOutliveTheAgents(t *testing.T) {
 	}
 }
 
-func TestAnOrphanThatMayBeAnotherAgentsIsLeftToTheLastOfThem(t *testing.T) {
-	s, other := newSink(), newSink()
-	last := start(t, beside(config(t, "demo")), other)
-	a := start(t, config(t, "hider"), s)
-	pids := hidden(t, a, s, "an orphan")
-	late := start(t, beside(beside(config(t, "demo"))), newSink())
-	require.NoError(t, a.Stop(context.Background()))
-	require.NoError(t, late.Stop(context.Background()), "an agent that started after the orphan")
-	for _, pid := range pids {
-		require.True(t, alive(pid))
-	}
-	require.NoError(t, last.Stop(context.Background()))
-	for _, pid := range pids {
-		require.False(t, alive(pid))
+func TestFault48StdoutOfAnExitedAgentIsNotWaitedForWhenAnotherProcessHoldsIt(t *testing.T) {
+	s := newSink()
+	a := start(t, config(t, "demo"), s)
+	held, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", a.PID()), os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer held.Close()
+	require.NoError(t, a.Prompt(prompt("p", "/exit-after")))
+	ended(t, s, "p")
+	select {
+	case <-a.Done():
+	case <-time.After(waitFor):
+		require.Fail(t, "the stream never ended")
 	}
 }
 
