@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/resume"
@@ -190,6 +193,89 @@ func (b *BackgroundSession) TellJobEnd(ctx context.Context, r state.JobReport, b
 		_, err := e.write(e.entries(event.Note{Method: state.NoteJobResult, Text: event.Text(text), Raw: raw, By: by.Name, ByID: by.ID})...)
 		return e.stuck(err)
 	})
+}
+
+// mostDiff limits the diff of a job in bytes, mostAnswered the files that are named.
+const (
+	mostDiff     = 256 << 10
+	mostAnswered = 200
+)
+
+// KeepJobStart keeps the files as they are before the job's first prompt, to compare them
+// with those at its end.
+func (m *Manager) KeepJobStart(ctx context.Context, id string) error {
+	meta, listed := m.journal.Listed(id)
+	if !listed || m.hub.states == nil {
+		return nil
+	}
+	_, err := m.hub.states.Keep(ctx, filestate.Of{Session: id, Folder: meta.Workspace}, filestate.JobStart, nil)
+	return err
+}
+
+// AnswerJob records what the job changed, once. It fills in the files of the answer.
+func (m *Manager) AnswerJob(ctx context.Context, b *BackgroundSession, a event.JobAnswer) error {
+	diff, err := m.jobFiles(ctx, filestate.Of{Session: b.id, Folder: b.log.Metadata().Workspace}, &a)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		m.logger.Info("the files that a job changed are not known", "session", b.id, "err", err)
+		a.Unknown = noUndo(err)
+	}
+	if len(diff) > 0 {
+		blob, err := b.log.PutBlobFrom(ctx, "text/x-diff", bytes.NewReader(diff))
+		if err != nil {
+			return fmt.Errorf("store the diff of a job: %w", b.unkept(err))
+		}
+		a.Diff = &blob
+	}
+	raw, err := json.Marshal(a)
+	if err != nil { // strings and numbers alone
+		return err
+	}
+	return tell(ctx, b.mail, func(e *engine) error {
+		if job := e.fold.Job; job == nil || e.imported || job.Became != nil {
+			return nil
+		}
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		_, err := e.write(e.entries(event.Note{Method: state.NoteJobAnswer, Raw: raw})...)
+		return e.stuck(err)
+	})
+}
+
+// jobFiles compares the files with those at the job's start.
+func (m *Manager) jobFiles(ctx context.Context, of filestate.Of, a *event.JobAnswer) (diff []byte, err error) {
+	k := m.hub.states
+	if k == nil {
+		return nil, &filestate.NoneError{Why: "this hub keeps no files (undo_wait is 0)"}
+	}
+	kept, err := k.States(of)
+	if err != nil {
+		return nil, err
+	}
+	from := kept[filestate.JobStart]
+	if from == "" {
+		return nil, &filestate.NoneError{Why: "the files were not kept when it started"}
+	}
+	now, err := k.Keep(ctx, of, filestate.JobEnd, nil)
+	if err != nil {
+		return nil, err
+	}
+	differ, err := k.Differences(ctx, of, from, now.Commit)
+	if err != nil || len(differ) == 0 {
+		return nil, err
+	}
+	diff, a.Cut, err = k.Diff(ctx, of, from, now.Commit, mostDiff)
+	if err != nil {
+		return nil, err
+	}
+	a.Changed = len(differ)
+	for _, d := range differ[:min(len(differ), mostAnswered)] {
+		a.Files = append(a.Files, strings.ToValidUTF8(d.Path, "\uFFFD"))
+	}
+	return diff, nil
 }
 
 // ResumeUnchanged resumes the open interruption if a person would have nothing to confirm,

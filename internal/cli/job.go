@@ -265,9 +265,34 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 	if u := job.Usage; u != nil {
 		rows = append(rows, []string{"used", fmt.Sprintf("%d rounds, %d tokens, %d events", u.Rounds, u.Tokens, u.Events)})
 	}
-	if err := v.table(rows); err != nil || job.ResultSummary == "" {
+	if job.Changed > 0 {
+		rows = append(rows, []string{"changed", fmt.Sprintf("%d files", job.Changed)})
+	}
+	if job.NoDiff != "" {
+		rows = append(rows, []string{"changed", "not known: " + plain.Line(job.NoDiff)})
+	}
+	for _, c := range job.FailedCommands {
+		rows = append(rows, []string{"failed", plain.Line(c)})
+	}
+	for _, c := range job.Tests {
+		if !c.Failed {
+			rows = append(rows, []string{"tested", plain.Line(c.Command)})
+		}
+	}
+	if err := v.table(rows); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(v.out, "\n%s\n", plain.Text(job.ResultSummary))
-	return err
+	diff := plain.Text(job.Diff)
+	if job.DiffCut {
+		diff += "\n(The diff is longer: it is cut here.)"
+	}
+	for _, text := range []string{plain.Text(job.ResultSummary), diff} {
+		if text == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(v.out, "\n%s\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -236,6 +236,34 @@ func (g *Git) Differences(ctx context.Context, r *Repository, from, to string) (
 	return all, nil
 }
 
+// errCut ends a diff that is long enough.
+var errCut = errors.New("cut")
+
+// Diff is the unified diff between two states, at most about that many bytes: it ends with a
+// whole line. cut means that there is more.
+func (g *Git) Diff(ctx context.Context, r *Repository, from, to string, most int64) (text []byte, cut bool, err error) {
+	if !isCommit(from) || !isCommit(to) {
+		return nil, false, fmt.Errorf("compare %q and %q: no states", from, to)
+	}
+	s, err := g.standIn(ctx, r)
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.remove()
+	err = g.stream(ctx, s.command(r.Worktree, "diff", "--no-renames", from, to), func(out io.Reader) error {
+		read, err := io.ReadAll(io.LimitReader(out, most+1))
+		if text = read; err == nil && int64(len(text)) > most {
+			text = text[:bytes.LastIndexByte(text[:most], '\n')+1]
+			return errCut
+		}
+		return err
+	})
+	if errors.Is(err, errCut) {
+		return text, true, nil
+	}
+	return text, false, err
+}
+
 // Contents calls take with the content of each entry, in order. An entry that the hub would
 // not write out is ErrUnsuited, before the first call.
 func (g *Git) Contents(ctx context.Context, r *Repository, entries []Entry, take func(e Entry, size int64, content io.Reader) error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal/memory"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/settings"
@@ -49,6 +51,15 @@ type options struct {
 	idle   bool // the runner does not run
 	git    *gitstate.Git
 	copies string // where working copies are made
+	kept   string // see states
+}
+
+// states is where the hub keeps states of files.
+func (o *options) states(t *testing.T) string {
+	if o.kept == "" {
+		o.kept = t.TempDir()
+	}
+	return o.kept
 }
 
 // inRepository makes the folder a repository with a commit of a.txt and b.txt.
@@ -83,7 +94,8 @@ func start(t *testing.T, o options) *hub {
 	manager, err := session.NewManager(session.Options{
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
 		Agents: []settings.Agent{{Name: "player"}, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
-		Git: o.git, Worktrees: settings.Worktrees{Folder: o.copies},
+		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
+		Git:    o.git, Worktrees: settings.Worktrees{Folder: o.copies},
 	})
 	require.NoError(t, err)
 	h := &hub{T: t, device: o.device, manager: manager, cast: o.cast, folder: o.folder}
@@ -417,6 +429,7 @@ func TestAJobEndsOnceHoweverOftenItsHubIsKilled(t *testing.T) {
 					require.Equal(t, event.JobCompleted, line.Status, h.log(id))
 				}
 				require.Equal(t, 1, h.count(id, event.TypeSessionEnd, "", ""), h.log(id))
+				require.LessOrEqual(t, h.count(id, event.TypeNote, "method", state.NoteJobAnswer), 1, h.log(id))
 				require.LessOrEqual(t, h.count(id, event.TypeUserPrompt, "prompt_id", "job-"+id), 1, h.log(id))
 			}
 			copies, err := h.manager.Worktrees(t.Context())
@@ -477,6 +490,31 @@ func TestTheWorkingCopyOfAJobIsMadeAtItsStart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "plan", job.Given.Mode)
 	require.Equal(t, 1, h.count(again.SessionID, event.TypeMode, "mode_id", "plan"))
+}
+
+func TestTheAnswerOfAJobHasItsFilesItsDiffAndItsCommands(t *testing.T) {
+	var o options
+	o.inRepository(t)
+	h := start(t, o)
+	policy := anything()
+	policy.Allow = append(policy.Allow, event.Allowed{Kind: allow.Execute, Command: "true"})
+	for _, place := range []func(*session.CreateRequest){inCopy, func(*session.CreateRequest) {}} {
+		id := h.job(event.Job{Task: "edit a.txt\nedit new.txt\nrun make\nrun true\nsay Done.", Policy: policy}, place)
+		require.Equal(t, event.JobCompleted, h.ended(id).Status, h.log(id))
+		_, job, err := h.runner.Job(t.Context(), id)
+		require.NoError(t, err)
+		became := job.Became
+		require.NotNil(t, became, h.log(id))
+		require.Equal(t, []string{"a.txt", "new.txt"}, became.Files, "%+v", became)
+		require.Equal(t, 2, became.Changed)
+		require.Len(t, became.Failed, 1)
+		require.Contains(t, became.Failed[0], "make")
+		diff, err := h.runner.Diff(t.Context(), id, became)
+		require.NoError(t, err)
+		require.Contains(t, diff, "-old\n+edited\n")
+		require.Contains(t, diff, "+++ b/new.txt")
+		require.Equal(t, 1, h.count(id, event.TypeNote, "method", state.NoteJobAnswer))
+	}
 }
 
 // seeds is how many random orders a test tries.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -202,6 +203,24 @@ func (r *Runner) List(status event.JobStatus, o list.Options) (list.Page, error)
 		o.Jobs = status
 	}
 	return r.manager.List(o)
+}
+
+// Diff reads the diff of a job that is to end; empty if there is none.
+func (r *Runner) Diff(ctx context.Context, id string, a *event.JobAnswer) (string, error) {
+	if a == nil || a.Diff == nil {
+		return "", nil
+	}
+	b, err := r.manager.Session(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	blob, err := b.OpenBlob(a.Diff.SHA256)
+	if err != nil {
+		return "", err
+	}
+	defer blob.Close()
+	text, err := io.ReadAll(io.LimitReader(blob, a.Diff.Bytes))
+	return strings.ToValidUTF8(string(text), "\uFFFD"), err
 }
 
 // Job returns a job: its line, and how far it is.

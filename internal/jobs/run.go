@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session"
@@ -112,6 +114,9 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 			}
 			return end(event.JobFailed, "Its working copy could not be made: "+state.Words(err)+".")
 		}
+		if err := t.manager.KeepJobStart(ctx, t.id); err != nil {
+			t.logger.Info("the files at a job's start were not kept", "session", t.id, "err", err)
+		}
 		return false, t.prompt(ctx, b, job)
 	case job.Open && job.Status == event.JobRunning && t.silent(job):
 		return t.restart(ctx, b, job)
@@ -132,8 +137,35 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	}
 }
 
-// end tells the session that delegated the job how it ended, and then records the end.
+// answer records what the job changed and ran, once.
+func (t *trip) answer(ctx context.Context, b *session.BackgroundSession, job session.JobState) error {
+	if job.Turn == 0 || job.Became != nil {
+		return nil
+	}
+	var a event.JobAnswer
+	meta := b.Log().Metadata()
+	place := meta.Workspace
+	if w := meta.Worktree; w != nil {
+		place = w.Of
+	}
+	tests := t.manager.Settings().TestsFor(place)
+	for _, c := range job.Ran {
+		if c.Failed {
+			a.Failed = append(a.Failed, c.Command)
+		}
+		if slices.ContainsFunc(tests, func(test string) bool { return strings.Contains(c.Command, strings.TrimSuffix(test, " *")) }) {
+			a.Tests = append(a.Tests, c)
+		}
+	}
+	return t.manager.AnswerJob(ctx, b, a)
+}
+
+// end records what the job did, tells the session that delegated it how it ended, and then
+// records the end.
 func (t *trip) end(ctx context.Context, b *session.BackgroundSession, job session.JobState, step event.JobStep) (done bool, err error) {
+	if err := t.answer(ctx, b, job); err != nil {
+		return false, err
+	}
 	if to := job.Given.DelegatedBy; to != "" {
 		report := state.JobReport{
 			JobID: t.id, Title: state.FirstSentence(job.Given.Task), Status: step.Status, Reason: step.Reason, Summary: job.Answer,

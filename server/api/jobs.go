@@ -112,6 +112,13 @@ func (c *call) replyJob(status int) error {
 	given := job.Given
 	out.Input, out.ResultSummary = &given, job.Answer
 	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}
+	if a := job.Became; a != nil {
+		out.ChangedFiles, out.Changed, out.DiffCut, out.NoDiff = a.Files, a.Changed, a.Cut, a.Unknown
+		out.FailedCommands, out.Tests = a.Failed, a.Tests
+		if out.Diff, err = c.server.jobs.Diff(c.r.Context(), info.SessionID, a); err != nil {
+			out.NoDiff = "the stored diff cannot be read"
+		}
+	}
 	return c.reply(status, out)
 }
 

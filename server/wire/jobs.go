@@ -86,6 +86,19 @@ type JobInfo struct {
 	// ResultSummary is the agent's last message, at most 16 KiB.
 	ResultSummary string    `json:"result_summary,omitempty"`
 	Usage         *JobUsage `json:"usage,omitempty"`
+	// ChangedFiles are the first 200 files that differ from the job's start, relative to the
+	// workspace; Changed counts all. Absent before it is to end.
+	ChangedFiles []string `json:"changed_files,omitempty"`
+	Changed      int      `json:"changed,omitempty"`
+	// Diff is their unified diff; DiffCut means that it is longer than 256 KiB.
+	Diff    string `json:"diff,omitempty"`
+	DiffCut bool   `json:"diff_cut,omitempty"`
+	// NoDiff is why the files are not known.
+	NoDiff string `json:"no_diff,omitempty"`
+	// FailedCommands are those whose last run failed, as the agent called them; Tests are the
+	// project's test commands that ran.
+	FailedCommands []string           `json:"failed_commands,omitempty"`
+	Tests          []event.JobCommand `json:"tests,omitempty"`
 }
 
 // JobUsage is what a job used so far.

@@ -75,6 +75,13 @@ type JobCheckpoint struct {
 	Line string `json:"line"`
 }
 
+// JobCommand is a command that a job's agent ran, as it called it.
+type JobCommand struct {
+	Command string `json:"command"`
+	// Failed means that its last run failed.
+	Failed bool `json:"failed,omitempty"`
+}
+
 // JobStep is a step in the life of a job.
 type JobStep struct {
 	// Status is JobRunning when it starts, JobStopping when it is to end before its time,

@@ -118,6 +118,12 @@ func After(turn int) string { return strconv.Itoa(turn) + "-end" }
 // Undone is the name of the state before an undo of a session, which are numbered.
 func Undone(n int) string { return "undo-" + strconv.Itoa(n) }
 
+// JobStart and JobEnd are the names of a job's states.
+const (
+	JobStart = "job-start"
+	JobEnd   = "job-end"
+)
+
 // State is a state that was kept.
 type State struct {
 	gitstate.State
@@ -263,6 +269,15 @@ func (k *Keeper) Differences(ctx context.Context, of Of, from, to string) ([]git
 		return nil, err
 	}
 	return k.git.Differences(ctx, at.objects, from, to)
+}
+
+// Diff is the unified diff between two states of a session; see gitstate.Git.Diff.
+func (k *Keeper) Diff(ctx context.Context, of Of, from, to string, most int64) (text []byte, cut bool, err error) {
+	at, err := k.place(of)
+	if err != nil {
+		return nil, false, err
+	}
+	return k.git.Diff(ctx, at.objects, from, to, most)
 }
 
 // Forget removes the states of a session that was deleted.

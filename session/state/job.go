@@ -17,6 +17,9 @@ import (
 const (
 	NoteJob        = "abide/job"
 	NoteCheckpoint = "abide/checkpoint"
+	// NoteJobAnswer is the method of the note about what a job changed, before its end. Its
+	// raw value is an event.JobAnswer.
+	NoteJobAnswer = "abide/job_answer"
 	// NoteJobResult is the method of the note in the session that delegated a job, about
 	// how it ended. Its raw value is a JobReport.
 	NoteJobResult = "abide/job_result"
@@ -83,6 +86,10 @@ type Job struct {
 	// Answer is the beginning of the agent's newest message.
 	Answer    string `json:"answer,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
+	// Ran are the newest commands that ended.
+	Ran []event.JobCommand `json:"ran,omitempty"`
+	// Became is what the job changed; nil before it is to end.
+	Became *event.JobAnswer `json:"became,omitempty"`
 }
 
 // Round is what was done since the last checkpoint.
@@ -223,6 +230,9 @@ func (j *Job) call(f event.ToolCallFields, tools *ToolCalls) {
 	if r.Calls++; len(r.Titles) < 3 && about.Title != "" {
 		r.Titles = append(slices.Clip(r.Titles), Cut(OneLine(about.Title), 80))
 	}
+	if about.Kind == "execute" && about.Title != "" {
+		j.ran(event.JobCommand{Command: Cut(OneLine(about.Title), LineRunes), Failed: f.Status == event.ToolFailed})
+	}
 	if f.Status == event.ToolFailed {
 		r.Failures++
 		return
@@ -239,6 +249,16 @@ func (j *Job) call(f event.ToolCallFields, tools *ToolCalls) {
 	}
 }
 
+// mostRan limits the commands that are known.
+const mostRan = 50
+
+// ran notes a command that ended. Of several runs the last counts.
+func (j *Job) ran(c event.JobCommand) {
+	j.Ran = slices.DeleteFunc(slices.Clone(j.Ran), func(o event.JobCommand) bool { return o.Command == c.Command })
+	j.Ran = append(j.Ran, c)
+	j.Ran = j.Ran[max(0, len(j.Ran)-mostRan):]
+}
+
 // statement applies a note of the hub about the job.
 func (j *Job) statement(at time.Time, n event.Note) {
 	switch n.Statement() {
@@ -246,6 +266,11 @@ func (j *Job) statement(at time.Time, n event.Note) {
 		var c event.JobCheckpoint
 		if json.Unmarshal(n.Raw, &c) == nil {
 			j.Rounds, j.Last, j.Round, j.RoundOver = c.N, c.Line, Round{}, false
+		}
+	case NoteJobAnswer:
+		var a event.JobAnswer
+		if json.Unmarshal(n.Raw, &a) == nil {
+			j.Became = &a
 		}
 	case NoteJob:
 		var s event.JobStep

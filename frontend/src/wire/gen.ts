@@ -1162,6 +1162,11 @@ export interface JobUsage {
   output_bytes: number
 }
 
+export interface JobCommand {
+  command: string
+  failed?: boolean
+}
+
 export interface JobInfo {
   job_id: string
   session_id?: string
@@ -1181,6 +1186,13 @@ export interface JobInfo {
   input?: Job
   result_summary?: string
   usage?: JobUsage
+  changed_files?: string[]
+  changed?: number
+  diff?: string
+  diff_cut?: boolean
+  no_diff?: string
+  failed_commands?: string[]
+  tests?: JobCommand[]
 }
 
 export interface Jobs {

@@ -1,0 +1,18 @@
+package event
+
+// JobAnswer is what a job changed and ran until its end.
+type JobAnswer struct {
+	// Files are the first 200 files that differ from the job's start, relative to the
+	// workspace; Changed counts all.
+	Files   []string `json:"files,omitempty"`
+	Changed int      `json:"changed"`
+	// Diff is their unified diff, Cut means that it is longer than 256 KiB.
+	Diff *Blob `json:"diff,omitempty"`
+	Cut  bool  `json:"cut,omitempty"`
+	// Unknown is why the files are not known.
+	Unknown string `json:"unknown,omitempty"`
+	// Failed are the commands whose last run failed, Tests the project's test commands that
+	// ran.
+	Failed []string     `json:"failed,omitempty"`
+	Tests  []JobCommand `json:"tests,omitempty"`
+}
