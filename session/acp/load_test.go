@@ -320,18 +320,19 @@ func TestAPastThatIsToldLateIsNoAnswer(t *testing.T) {
 				require.Equal(t, c.answer, message(s))
 				require.Len(t, of[event.ToolCall](s), c.tools)
 				require.Len(t, of[event.AgentThought](s), c.thought)
+				missing := c.missing
 				if method == "resume" {
-					c.missing = nil
+					missing = nil
 				}
 				notes := of[event.Note](s)
-				require.Len(t, notes, c.notes+min(1, len(c.missing)))
+				require.Len(t, notes, c.notes+min(1, len(missing)))
 				for _, n := range notes {
 					if n.Method == "abide/replay" {
 						var said struct {
 							Missing []string `json:"missing_prompts"`
 						}
 						require.NoError(t, json.Unmarshal(n.Raw, &said))
-						require.Equal(t, c.missing, said.Missing)
+						require.Equal(t, missing, said.Missing)
 					}
 				}
 			})
