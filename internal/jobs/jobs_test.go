@@ -513,6 +513,9 @@ func TestTheAnswerOfAJobHasItsFilesItsDiffAndItsCommands(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, diff, "-old\n+edited\n")
 		require.Contains(t, diff, "+++ b/new.txt")
+		b, err := h.manager.Session(t.Context(), id)
+		require.NoError(t, err)
+		require.NoError(t, h.manager.AnswerJob(t.Context(), b, event.JobAnswer{})) // as after a crash
 		require.Equal(t, 1, h.count(id, event.TypeNote, "method", state.NoteJobAnswer))
 	}
 }
