@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { expectWhole } from './rig/oracle.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
+import { hold } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 describe('prompts written while the agent is busy', () => {
@@ -94,5 +97,50 @@ describe('prompts written while the agent is busy', () => {
       await expectWhole(s, hub, session)
       await s.page.getByRole('region', { name: 'Queue' }).waitFor({ state: 'detached' })
     }
+  })
+
+  test('wait behind one that stops the turn, from the key, the button and the menu', async () => {
+    const id = await hub.newSession('Stopped')
+    const at = await laptop.watch(id)
+    const by = await laptop.watch(id, phone)
+    const button = at.page.getByRole('button', { name: 'Stop and send' })
+    await at.prompt('/ask')
+    await at.permission.waitFor()
+    expect(await button.count(), 'without a text').toBe(0)
+    await at.prompt('/slow 1')
+    await at.page.getByText('1 queued').waitFor()
+
+    await at.composer.fill('/ask by key')
+    await shot(at, 'stop-and-send-1280')
+    await at.composer.press('Control+Shift+Enter')
+    const first = await hub.event(id, 'turn_end')
+    expect(first.data.stop_reason).toBe('cancelled')
+    await hub.event(id, 'permission_request', first.seq)
+
+    await at.composer.fill('/ask by button')
+    await button.click()
+    const second = await hub.event(id, 'turn_end', first.seq)
+    await hub.event(id, 'permission_request', second.seq)
+
+    await by.composer.fill('/plan')
+    const menu = by.page.getByRole('menu', { name: 'Send' })
+    await hold(by.page.getByRole('button', { name: 'Queue', exact: true }), menu)
+    await shot(by, 'stop-and-send-390')
+    expect(await menu.getByRole('menuitem').allInnerTexts()).toEqual([
+      'Queue',
+      'Stop and send',
+      'Send later…',
+    ])
+    await menu.getByRole('menuitem', { name: 'Stop and send' }).click()
+    await hub.event(id, 'turn_end', second.seq)
+
+    const last = await until('the prompt that waited', () =>
+      hub.events(id).find((e) => e.type === 'user_prompt' && e.data.text === '/slow 1'),
+    )
+    await hub.event(id, 'turn_end', last.seq)
+    const asked = hub.events(id).flatMap((e) => (e.type === 'user_prompt' ? [e.data.text] : []))
+    expect(asked).toEqual(['/ask', '/ask by key', '/ask by button', '/plan', '/slow 1'])
+    await expectWhole(at, hub, id)
+    for (const s of [at, by]) await s.page.close()
   })
 })

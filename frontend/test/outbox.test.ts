@@ -109,6 +109,22 @@ describe('the outbox', () => {
     await until(async () => expect(await kept()).toEqual([]))
   })
 
+  it('stops a turn only with the first sending of a prompt, on the connection the person saw', async () => {
+    const t = tab('a')
+    await t.outbox.add(prompt('p1'), true)
+    t.outbox.resend()
+    t.link.connected = false
+    await t.outbox.add(prompt('p2'), true)
+    t.link.connected = true
+    t.outbox.resend()
+    expect(t.sent.map((m) => m.type === 'prompt' && [m.prompt_id, m.when])).toEqual([
+      ['p1', 'now'],
+      ['p1', 'auto'],
+      ['p1', 'auto'],
+      ['p2', 'auto'],
+    ])
+  })
+
   it('sends the scope of a remembered answer and the time of a prompt only if they were chosen', async () => {
     const t = tab('a')
     const answer = { id: 'q', sessionId: 's', kind: 'answer' as const, text: '', optionId: 'once' }

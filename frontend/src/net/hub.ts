@@ -131,16 +131,18 @@ export class Hub implements Intents {
     files: readonly OutboxFile[] = [],
     scheduledAt?: string,
     promptId: string = crypto.randomUUID(),
+    stops = false,
   ): Promise<void> {
     this.attention.viewing(sessionId)
-    return this.outbox.add({
+    const item = {
       id: promptId,
       sessionId,
-      kind: 'prompt',
+      kind: 'prompt' as const,
       text,
       ...(files.length > 0 && { files }),
       ...(scheduledAt && { scheduledAt }),
-    })
+    }
+    return this.outbox.add(item, stops)
   }
 
   answer(sessionId: string, permissionId: string, optionId: string, more: AnswerMore = {}): void {

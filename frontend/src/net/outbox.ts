@@ -1,7 +1,7 @@
 import type { OutboxFile, OutboxItem } from '../state/outboxitem'
 import type { Message } from '../state/message'
 import { frameBytes, tooLong } from '../state/size'
-import type { Attachment, ClientMessage, ServerMessage } from '../wire/gen'
+import type { Attachment, ClientMessage, ServerMessage, When } from '../wire/gen'
 import { ApiError } from './api'
 import type { Requests } from './requests'
 
@@ -44,6 +44,11 @@ export class Outbox {
   private readonly items = new Map<string, OutboxItem>()
   /** Prompts with files that are being uploaded. */
   private readonly uploading = new Set<string>()
+  /**
+   * Prompts that stop the turn, until they were sent once. Only the turn that the person saw may be
+   * stopped, so they go as others do when they are sent again, later or by another tab.
+   */
+  private readonly stopping = new Set<string>()
   /** Called when an item is done with that the device does not keep. */
   private readonly unkept = new Map<string, () => void>()
   /** The tab of each item that another tab is sending. */
@@ -78,9 +83,16 @@ export class Outbox {
     this.flush()
   }
 
-  /** Takes an item. Settles once the device keeps it or, where it cannot, once it is answered or given up. */
-  async add(item: Omit<OutboxItem, 'createdAt' | 'status' | 'problem' | 'stale'>): Promise<void> {
+  /**
+   * Takes an item; a prompt may stop the turn. Settles once the device keeps it or, where it cannot,
+   * once it is answered or given up.
+   */
+  async add(
+    item: Omit<OutboxItem, 'createdAt' | 'status' | 'problem' | 'stale'>,
+    stops = false,
+  ): Promise<void> {
     const full: OutboxItem = { ...item, createdAt: this.now(), status: 'queued' }
+    if (stops) this.stopping.add(full.id)
     this.set(full)
     const kept = await this.storage.put(full).then(
       () => true,
@@ -104,6 +116,7 @@ export class Outbox {
 
   drop(id: string): void {
     this.items.delete(id)
+    this.stopping.delete(id)
     this.unkept.get(id)?.()
     this.unkept.delete(id)
     this.theirs.delete(id)
@@ -115,6 +128,7 @@ export class Outbox {
   /** A new socket, which takes frames of so many bytes: items under way are sent again. */
   resend(maxFrame = this.maxFrame): void {
     this.maxFrame = maxFrame
+    this.stopping.clear()
     for (const item of this.items.values()) {
       if (item.status === 'sending') this.set({ ...item, status: 'queued' })
     }
@@ -128,7 +142,7 @@ export class Outbox {
   tooLarge(): void {
     const sending = [...this.items.values()]
       .filter((item) => item.status === 'sending')
-      .map((item) => ({ item, bytes: frameBytes(message(item, '')) }))
+      .map((item) => ({ item, bytes: frameBytes(message(item, '', 'auto')) }))
       .sort((a, b) => b.bytes - a.bytes)
     const largest = sending[0]
     if (largest) this.fail(largest.item, tooLong(largest.bytes, this.maxFrame))
@@ -151,7 +165,7 @@ export class Outbox {
         continue
       }
       const request_id = this.requests.add({ kind: 'outbox', id: item.id, sessionId: item.sessionId })
-      const frame = message(item, request_id)
+      const frame = message(item, request_id, this.stopping.has(item.id) ? 'now' : 'auto')
       const bytes = frameBytes(frame)
       if (bytes > this.maxFrame) {
         this.requests.settle(request_id)
@@ -160,8 +174,10 @@ export class Outbox {
       }
       if (!this.send(frame)) {
         this.requests.settle(request_id)
+        this.stopping.clear()
         return
       }
+      this.stopping.delete(item.id)
       this.set({ ...item, status: 'sending' })
     }
   }
@@ -230,6 +246,7 @@ export class Outbox {
     if (!item) return
     const passing =
       error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+    this.stopping.delete(id)
     if (passing) setTimeout(() => this.flush(), againMs)
     else this.fail(item, t`A file could not be sent: ${error.message}`)
   }
@@ -244,6 +261,7 @@ export class Outbox {
   }
 
   private fail(item: OutboxItem, problem: string): void {
+    this.stopping.delete(item.id)
     const failed: OutboxItem = { ...item, status: 'failed', problem }
     this.set(failed)
     void this.storage.put(failed).catch(() => {})
@@ -293,7 +311,7 @@ export class Outbox {
   }
 }
 
-function message(item: OutboxItem, request_id: string): ClientMessage {
+function message(item: OutboxItem, request_id: string, when: When): ClientMessage {
   if (item.kind === 'prompt') {
     return {
       type: 'prompt',
@@ -302,7 +320,7 @@ function message(item: OutboxItem, request_id: string): ClientMessage {
       prompt_id: item.id,
       text: item.text,
       ...(item.files && { attachments: item.files.flatMap((f) => f.stored ?? []) }),
-      when: 'auto',
+      when,
       ...(item.scheduledAt && { scheduled_at: item.scheduledAt }),
     }
   }

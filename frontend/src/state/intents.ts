@@ -53,6 +53,7 @@ export interface Intents {
   /**
    * Asks the agent; with a time (RFC 3339) the prompt waits in the queue until then. Settles once this device
    * keeps it, or is done with it. Of all with one id the hub takes one; without an id it is a prompt of its own.
+   * One that stops the turn goes before those that wait.
    */
   prompt(
     sessionId: string,
@@ -60,6 +61,7 @@ export interface Intents {
     files?: readonly OutboxFile[],
     scheduledAt?: string,
     promptId?: string,
+    stops?: boolean,
   ): Promise<void>
   answer(sessionId: string, permissionId: string, optionId: string, more?: AnswerMore): void
   /** Sends an outbox item again that failed or grew old; drop gives it up. */

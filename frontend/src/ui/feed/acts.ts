@@ -1,4 +1,5 @@
 import ArrowUp from '@lucide/svelte/icons/arrow-up'
+import ArrowUpToLine from '@lucide/svelte/icons/arrow-up-to-line'
 import Clock from '@lucide/svelte/icons/clock'
 import Copy from '@lucide/svelte/icons/copy'
 import FileText from '@lucide/svelte/icons/file-text'
@@ -123,13 +124,14 @@ export function heldRows(feed: HTMLElement): () => void {
 export function heldSend(
   app: Screens,
   button: HTMLElement,
-  what: () => { busy: boolean; send: () => void } | null,
+  what: () => { busy: boolean; send: () => void; stopAndSend: () => void } | null,
 ): () => void {
   return held(button, () => {
     const now = what()
     if (!now) return false
     menu(button, t`Send`, [
       { name: now.busy ? t`Queue` : t`Send now`, icon: now.busy ? ListPlus : ArrowUp, act: () => now.send() },
+      ...(now.busy ? [{ name: t`Stop and send`, icon: ArrowUpToLine, act: () => now.stopAndSend() }] : []),
       { name: t`Send later…`, icon: Clock, act: () => (app.overlay = 'schedule') },
     ])
     return true
