@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/abidehub/abide/internal/gitstate"
@@ -33,7 +35,10 @@ type CreateRequest struct {
 	// Mode and Model, if not empty, are those that the session begins with, instead of
 	// the configured ones.
 	Mode, Model string
-	Actor       event.Actor
+	// Options are added to the configured ones: strings and booleans by the ids of the
+	// agent's options.
+	Options map[string]json.RawMessage
+	Actor   event.Actor
 	// Policy decides about permission requests while no person watches; nil means
 	// that of the hub's configuration now. It is recorded and does not change.
 	Policy *event.Policy
@@ -98,6 +103,9 @@ func (r CreateRequest) hash() string {
 	}
 	if r.Mode+r.Model != "" {
 		asked = append(asked, "in mode "+r.Mode, "with model "+r.Model)
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.Options)) {
+		asked = append(asked, "option "+id, string(r.Options[id]))
 	}
 	payload, err := json.Marshal(asked)
 	if err != nil { // encoding strings never fails
@@ -358,16 +366,35 @@ func (r CreateRequest) begin(agent settings.Agent) (event.AgentSettings, error) 
 		if begin, err = asked.Settings(); err != nil {
 			return begin, err
 		}
+		if begin.Options == nil && len(r.Options) > 0 {
+			begin.Options = map[string]json.RawMessage{}
+		}
+		maps.Copy(begin.Options, r.Options)
 	}
 	begin.MCPServers = append([]string{}, agent.MCPServers...)
 	return begin, nil
 }
 
-// maxSetting limits the name of a mode or model in a request, in bytes.
-const maxSetting = 200
+// maxSetting limits the name of a mode, model or option in a request, and the value of an
+// option, in bytes; maxOptions limits the options.
+const (
+	maxSetting = 200
+	maxOptions = 50
+)
 
-// checkBegin refuses names of modes and models that no agent can have.
+// checkBegin refuses settings that no agent can have.
 func (r CreateRequest) checkBegin() error {
+	if len(r.Options) > maxOptions {
+		return fmt.Errorf("%w: a session begins with at most %d options", state.ErrInvalid, maxOptions)
+	}
+	for id, raw := range r.Options {
+		var value any
+		err := json.Unmarshal(raw, &value)
+		text, is := value.(string)
+		if _, on := value.(bool); err != nil || id == "" || !is && !on || len(id) > maxSetting || len(text) > maxSetting || !state.Printable(id+text) {
+			return fmt.Errorf("%w: the options of a session are strings and booleans by id, each of at most %d printable bytes", state.ErrInvalid, maxSetting)
+		}
+	}
 	for _, name := range []string{r.Mode, r.Model} {
 		if len(name) > maxSetting || !state.Printable(name) {
 			return fmt.Errorf("%w: the name of a mode or a model has at most %d printable bytes", state.ErrInvalid, maxSetting)

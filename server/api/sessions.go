@@ -128,7 +128,7 @@ func createRoute(s *API, c *call, in wire.NewSession) error {
 	}
 	made, err := s.manager.Create(c.r.Context(), session.CreateRequest{
 		Agent: in.Agent, Workspace: in.Workspace, Name: in.Name, Prompt: in.Prompt,
-		Mode: in.Mode, Model: in.Model, Worktree: worktreeOf(in.Worktree), Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
+		Mode: in.Mode, Model: in.Model, Options: in.Options, Worktree: worktreeOf(in.Worktree), Actor: c.grant.By(), Key: c.r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

@@ -28,6 +28,8 @@ type NewSession struct {
 	// configured ones. If it does not take one, the first turn waits for a choice.
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`
+	// Options are more of them, strings and booleans by the ids of the agent's options.
+	Options map[string]json.RawMessage `json:"options,omitempty"`
 	// Recorder creates a session that the caller records. Then the agent may have
 	// any name and the workspace may be any directory, there is no prompt, and the
 	// response is a Recording.

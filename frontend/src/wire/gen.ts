@@ -1003,6 +1003,7 @@ export interface NewSession {
   prompt?: string
   mode?: string
   model?: string
+  options?: Record<string, unknown>
   recorder?: boolean
   worktree?: NewWorktree
 }
