@@ -46,7 +46,7 @@ func TestTheManPagesAreThoseOfTheCommands(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	for _, cmd := range commands(tree()) {
 		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
-		if cmd.Parent() == cmd.Root() && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "version" {
+		if cmd.Parent() == cmd.Root() && cmd.Name() != "help" && cmd.Name() != "completion" && cmd.Name() != "version" && !cmd.IsAdditionalHelpTopicCommand() {
 			require.NotEmpty(t, cmd.GroupID, cmd.CommandPath())
 			if cmd.GroupID != cli.GroupHub {
 				require.Contains(t, cmd.Example, "abide "+cmd.Name(), cmd.CommandPath())
@@ -74,7 +74,7 @@ func commands(of *cobra.Command) []*cobra.Command {
 func manPages(t *testing.T) map[string][]byte {
 	pages := map[string][]byte{}
 	for _, cmd := range commands(tree()) {
-		if cmd.HasParent() && (!cmd.IsAvailableCommand() || cmd.Parent().Name() == "completion") {
+		if cmd.HasParent() && (!cmd.IsAvailableCommand() && !cmd.IsAdditionalHelpTopicCommand() || cmd.Parent().Name() == "completion") {
 			continue
 		}
 		cmd.DisableAutoGenTag = true

@@ -138,7 +138,7 @@ func (p *program) root() *cobra.Command {
 			cmd.AddCommand(p.agents().commands()...)
 		}
 	}
-	root.AddCommand(p.versionCommand())
+	root.AddCommand(p.versionCommand(), cli.ExitTopic())
 	return root
 }
 

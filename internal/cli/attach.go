@@ -27,29 +27,8 @@ func (p *Program) attach() *cobra.Command {
 		Example: "abide attach -\nabide attach 9f3a",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
-		return p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), nil)
+		return p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), wire.NewPrompt{})
 	})
-	p.colorFlag(cmd)
-	return cmd
-}
-
-func (p *Program) run() *cobra.Command {
-	var b beginning
-	cmd := p.onHub(&cobra.Command{
-		Use:     "run [PROMPT]",
-		Short:   "Make a session and stay with it",
-		Long:    "Make a session, ask the prompt if there is one, and stay with it as `abide attach` does.",
-		Example: "abide run 'why does the build fail?'\nabide run --agent claude --folder ~/src/app",
-		Args:    cobra.MaximumNArgs(1),
-	}, func(ctx context.Context, hub *client.Hub, args []string) error {
-		s, err := p.begin(ctx, hub, b, "")
-		if err != nil {
-			return err
-		}
-		p.notice("session %s", s.SessionID)
-		return p.stay(ctx, hub, s, 0, args)
-	})
-	b.add(cmd)
 	p.colorFlag(cmd)
 	return cmd
 }
@@ -73,14 +52,18 @@ type seat struct {
 	past event.PermissionRequest
 	mine string // the question that was answered from here last
 	// open are the prompts sent from here with turns that have not ended.
-	open  map[string]bool
-	seen  event.Seq // the last event that was written
-	ended bool      // stdin is at its end
-	shown bool      // the events from before the person came have been written
+	open map[string]bool
+	// failed is why the first of their turns that did not complete ended; empty if all did.
+	failed string
+	cut    event.InterruptReason // of the open turn
+	seen   event.Seq             // the last event that was written
+	ended  bool                  // stdin is at its end
+	shown  bool                  // the events from before the person came have been written
 }
 
-// stay reads along after a seq until the person leaves. The prompts are sent first.
-func (p *Program) stay(ctx context.Context, hub *client.Hub, s wire.SessionInfo, after event.Seq, prompts []string) error {
+// stay reads along after a seq until the person leaves. A prompt that was sent before must
+// complete, and so must those that a script sends.
+func (p *Program) stay(ctx context.Context, hub *client.Hub, s wire.SessionInfo, after event.Seq, sent wire.NewPrompt) error {
 	style, err := p.style(p.Stdout)
 	if err != nil {
 		return err
@@ -91,22 +74,36 @@ func (p *Program) stay(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 		p: p, hub: hub, session: s.SessionID, out: feedSink(p.Stdout, plain.Normal, style),
 		settled: map[string]bool{}, open: map[string]bool{},
 	}
+	if sent.Text != "" {
+		seat.open[sent.PromptID] = true
+	}
 	var typing sync.WaitGroup
-	typing.Go(func() { seat.typed(ctx, leave, prompts) })
+	typing.Go(func() { seat.typed(ctx, leave) })
 	err = p.follow(ctx, hub, s, after, func(u client.Update) error { return seat.news(ctx, u) })
 	leave()
 	typing.Wait()
 	if errors.Is(err, errEnded) {
 		err = nil
 	}
-	return errors.Join(err, seat.out.close())
+	if err = errors.Join(err, seat.out.close()); err != nil {
+		return err
+	}
+	return seat.verdict(sent)
+}
+
+// verdict is nil if the turns of which the exit code tells completed, else the reason.
+func (s *seat) verdict(sent wire.NewPrompt) error {
+	if s.failed != "" && (sent.Text != "" || !isTerminal(s.p.Stdin)) {
+		return withCode(ExitFailed, "%s", s.failed)
+	}
+	if s.open[sent.PromptID] {
+		return withCode(ExitFailed, "left before the end of the turn; the session continues (`abide attach %s`)", tail(s.session))
+	}
+	return nil
 }
 
 // typed sends the person's lines until they leave.
-func (s *seat) typed(ctx context.Context, leave context.CancelFunc, prompts []string) {
-	for _, text := range prompts {
-		s.line(ctx, text)
-	}
+func (s *seat) typed(ctx context.Context, leave context.CancelFunc) {
 	for {
 		select {
 		case line, more := <-s.p.lines():
@@ -259,8 +256,16 @@ func (s *seat) note(e event.Event) {
 		s.asks(p)
 	case event.PermissionOutcome:
 		s.over(p.PermissionID)
+	case event.TurnInterrupted:
+		if s.open[p.PromptID] {
+			s.cut = p.Reason
+		}
 	case event.TurnEnd:
+		if s.open[p.PromptID] && p.StopReason != event.StopEndTurn && s.failed == "" {
+			s.failed = p.Words(s.cut)
+		}
 		delete(s.open, p.PromptID)
+		s.cut = ""
 	}
 }
 

@@ -115,83 +115,52 @@ func open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// beginning are the flags of new and run.
-type beginning struct {
-	agent, folder, name string
-	mode, model         string
-	files               []string
-	worktree            bool
-	branch, base        string
-}
-
-func (b *beginning) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: the first; `abide agents` lists them)")
-	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: the current one; with --hub, the hub's default)")
-	cmd.Flags().StringVar(&b.name, "name", "", "display name of the session")
-	cmd.Flags().StringVar(&b.mode, "mode", "", "begin in mode `M` of the agent (default: as configured; `abide agents` lists those known)")
-	cmd.Flags().StringVar(&b.model, "model", "", "begin with model `M` of the agent")
-	b.addWorktree(cmd, "the folder's commit")
-}
-
-// addWorktree adds the flags of a working copy, which begins where start says unless the
-// person names a base.
-func (b *beginning) addWorktree(cmd *cobra.Command, start string) {
-	cmd.Flags().BoolVar(&b.worktree, "worktree", false, "work in a git worktree of the folder's repository, on a new branch")
-	cmd.Flags().StringVar(&b.branch, "branch", "", "with --worktree, call the new branch `B` (default: abide/ and words of the prompt)")
-	cmd.Flags().StringVar(&b.base, "base", "", "with --worktree, begin at the branch, tag or commit `REF` (default: "+start+")")
-}
-
-// newWorktree is the working copy that the flags ask for; nil if they ask for none.
-func (b *beginning) newWorktree() (*wire.NewWorktree, error) {
-	if b.worktree {
-		return &wire.NewWorktree{Branch: b.branch, Base: b.base}, nil
-	}
-	if b.branch+b.base != "" {
-		return nil, Usagef("--branch and --base go with --worktree")
-	}
-	return nil, nil
-}
-
-func (b *beginning) addFiles(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&b.files, "attach", nil, "send `FILE` with the prompt; may be given again")
+// begun is a new session, and the prompt that it was given.
+type begun struct {
+	wire.SessionInfo
+	ask wire.NewPrompt
 }
 
 // begin makes a session and asks the prompt, if there is one.
-func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, prompt string) (wire.SessionInfo, error) {
+func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, prompt string) (begun, error) {
 	for _, path := range b.files { // before anything is made
 		f, err := open(path)
 		if err != nil {
-			return wire.SessionInfo{}, err
+			return begun{}, err
 		}
 		f.Close()
 	}
 	if len(b.files) > 0 && prompt == "" {
-		return wire.SessionInfo{}, Usagef("--attach goes with a prompt")
+		return begun{}, Usagef("--attach goes with a prompt")
 	}
 	folder, err := p.folder(b.folder)
 	if err != nil {
-		return wire.SessionInfo{}, err
+		return begun{}, err
 	}
 	copied, err := b.newWorktree()
 	if err != nil {
-		return wire.SessionInfo{}, err
+		return begun{}, err
 	}
-	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model, Worktree: copied}
+	options, err := optionsOf(b.options)
+	if err != nil {
+		return begun{}, err
+	}
+	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model, Options: options, Worktree: copied}
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}
-	key := newKey()
+	key := newKey() // and the id of the session's prompt
 	made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Create(ctx, request, key) })
+	one := begun{SessionInfo: made, ask: wire.NewPrompt{PromptID: key, Text: prompt}}
 	if err != nil || len(b.files) == 0 {
-		return made, err
+		return one, err
 	}
-	attachments, err := upload(ctx, hub, made.SessionID, b.files)
-	if err != nil {
-		return made, err
+	one.ask.PromptID = newKey()
+	if one.ask.Attachments, err = upload(ctx, hub, made.SessionID, b.files); err != nil {
+		return one, err
 	}
-	ask := wire.NewPrompt{PromptID: newKey(), Text: prompt, Attachments: attachments}
-	_, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, ask) })
-	return made, err
+	_, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, one.ask) })
+	return one, err
 }
 
 func (p *Program) folder(named string) (string, error) {
@@ -301,7 +270,7 @@ func (p *Program) create() *cobra.Command {
 		}
 		made, err := p.begin(ctx, hub, b, prompt)
 		if err != nil || p.json {
-			return p.orJSON(made, err)
+			return p.orJSON(made.SessionInfo, err)
 		}
 		_, err = fmt.Fprintln(p.Stdout, made.SessionID)
 		return err

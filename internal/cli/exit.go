@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +18,41 @@ const (
 	ExitFailed   = 1
 	ExitUsage    = 2
 	ExitNotFound = 3
-	ExitRefused  = 4 // by scope, lock or policy
+	ExitRefused  = 4 // by scope, lock or policy; also where a question waits
+	ExitTimeout  = 5
 )
+
+// Code is a row of the table of exit codes.
+type Code struct {
+	Number  int
+	Meaning string
+}
+
+// ExitCodes is the table of exit codes, the same for every command.
+func ExitCodes() []Code {
+	return []Code{
+		{ExitDone, "done; where a turn is waited for, it completed"},
+		{ExitFailed, "failed; where a turn is waited for, it ended in another way: an error, a refusal, a crash, no login, cancelled"},
+		{ExitUsage, "used wrongly"},
+		{ExitNotFound, "not found: no hub, session, file, agent, question"},
+		{ExitRefused, "refused by scope, lock or policy; where a turn is waited for, a question waits (--no-ask)"},
+		{ExitTimeout, "the time of --timeout is over"},
+	}
+}
+
+// ExitTopic is the page of help about exit codes.
+func ExitTopic() *cobra.Command {
+	var text strings.Builder
+	for _, c := range ExitCodes() {
+		fmt.Fprintf(&text, "  %d  %s\n", c.Number, c.Meaning)
+	}
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit code of a command says",
+		Long: "The exit codes are the same for every command:\n\n" + text.String() +
+			"\n`abide record` exits as the command that it records: 127 if that is not installed, 128 and the number of the\nsignal that ended it.",
+	}
+}
 
 // Status ends the program with its code and without another word.
 type Status int

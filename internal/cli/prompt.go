@@ -16,8 +16,10 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// promptAnswer is the output of prompt --json.
+// promptAnswer is the output of prompt --json and run --json.
 type promptAnswer struct {
+	// Type is result behind the events of --stream.
+	Type      string `json:"type,omitempty"`
 	SessionID string `json:"session_id"`
 	wire.PromptAnswer
 	// The rest is there with --wait.
@@ -25,23 +27,44 @@ type promptAnswer struct {
 	// Text is the agent's message in the turn.
 	Text  string         `json:"text,omitempty"`
 	Error *event.Failure `json:"error,omitempty"`
+	// Question waits for an answer: the turn is not over.
+	Question *event.PermissionRequest `json:"question,omitempty"`
+	// TimedOut says that the time was over before the turn was.
+	TimedOut bool `json:"timed_out,omitempty"`
+}
+
+// waitFlags are the flags of a command that waits for the end of a turn.
+type waitFlags struct {
+	noAsk   bool
+	timeout time.Duration
+	stream  bool // print the events
+	cancels bool // when the time is over
+	// tells prints the question that --no-ask meets as JSON, also without --json.
+	tells bool
+}
+
+func (w *waitFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&w.noAsk, "no-ask", false, "exit with 4 when a question waits, instead of waiting for its answer")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "wait `T` at most, such as 90s or 10m; then exit with 5")
 }
 
 func (p *Program) prompt() *cobra.Command {
-	var wait, queue, now, noAsk bool
+	var wait, queue, now bool
+	var w waitFlags
 	var files []string
 	cmd := p.onSession(&cobra.Command{
 		Use:   "prompt ID TEXT",
 		Short: "Ask the agent of a session; with --wait, print what it says",
 		Long: "Ask the agent of a session. A text of - is read from stdin. While the agent is busy the prompt waits in the queue;\nwith --now the turn at work is stopped, and the prompt is sent next.\n\n" +
 			"With --wait, what the agent says goes to stdout and everything else to stderr. It exits with 0 when the turn ended\n" +
-			"as it should, with 1 when it ended otherwise, and with 4 when a question waits and --no-ask is given. Without\n" +
-			"--no-ask a question is asked at the terminal, or waits for an answer from anywhere.",
+			"as it should, with 1 when it ended otherwise, with 4 when a question waits and --no-ask is given, and with 5 after\n" +
+			"--timeout; the turn goes on then. Without --no-ask a question is asked at the terminal, or waits for an answer from\n" +
+			"anywhere.",
 		Example: "abide prompt - 'now add a test'\nabide prompt 9f3a - --wait <task.md\nabide prompt - 'what failed?' --wait --json",
 		Args:    cobra.ExactArgs(2),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
-		if noAsk && !wait {
-			return Usagef("--no-ask goes with --wait")
+		if (w.noAsk || w.timeout != 0) && !wait {
+			return Usagef("--no-ask and --timeout go with --wait")
 		}
 		text, err := p.words(args[0])
 		if err != nil {
@@ -76,13 +99,72 @@ func (p *Program) prompt() *cobra.Command {
 			}
 			return nil
 		}
-		return p.wait(ctx, hub, s, ask, asked, noAsk)
+		return p.wait(ctx, hub, s, s.MaxSeq, ask, asked, w)
 	})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the end of the turn, and print what the agent says")
 	cmd.Flags().BoolVar(&queue, "queue", false, "put it into the queue, even while the agent is idle")
 	cmd.Flags().BoolVar(&now, "now", false, "stop the turn at work, and send it before all that wait")
-	cmd.Flags().BoolVar(&noAsk, "no-ask", false, "exit with 4 when a question waits, instead of waiting for its answer")
+	w.add(cmd)
 	cmd.Flags().StringArrayVar(&files, "attach", nil, "send `FILE` with the prompt; may be given again")
+	p.JSONFlag(cmd)
+	p.colorFlag(cmd)
+	return cmd
+}
+
+// run makes a session for a prompt, and waits for the end of its turn or, at a terminal,
+// stays with it.
+func (p *Program) run() *cobra.Command {
+	var b beginning
+	w := waitFlags{cancels: true}
+	var cmd *cobra.Command
+	cmd = p.onHub(&cobra.Command{
+		Use:   "run [PROMPT]",
+		Short: "Make a session, and stay with it or wait for its answer",
+		Long: "Make a session, ask the prompt if there is one, and stay with it as `abide attach` does. A prompt of - is read from\n" +
+			"stdin.\n\n" +
+			"Without a terminal, or with --json, --stream, --no-ask or --timeout, wait for the end of the turn: what the agent says\n" +
+			"goes to stdout and everything else to stderr. --json prints one object instead, --stream one line for each event as\n" +
+			"it comes and the object behind them. The exit code is 0 only when the turn completed. Without a terminal --no-ask is\n" +
+			"the default: with a question it exits with 4, and the question is on stdout as JSON (`abide answer` answers it;\n" +
+			"--no-ask=false waits). After --timeout the turn is cancelled and the exit code is 5. See `abide help exit-codes`.",
+		Example: "abide run 'why does the build fail?'\nabide run --agent claude --folder ~/src/app\nabide run --json --timeout 10m - <task.md",
+		Args:    cobra.MaximumNArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, args []string) error {
+		prompt, err := p.words(strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if len(args) > 0 && strings.TrimSpace(prompt) == "" {
+			return Usagef("the prompt is empty")
+		}
+		person := p.interactive()
+		asksMore := p.json || w.stream || w.noAsk || w.timeout != 0
+		if prompt == "" && asksMore {
+			return Usagef("--json, --stream, --no-ask and --timeout go with a prompt")
+		}
+		s, err := p.begin(ctx, hub, b, prompt)
+		if err != nil {
+			return err
+		}
+		p.notice("session %s", s.SessionID)
+		if prompt == "" || person && !asksMore {
+			return p.stay(ctx, hub, s.SessionInfo, 0, s.ask)
+		}
+		if !cmd.Flags().Changed("no-ask") {
+			w.noAsk = !person
+		}
+		w.tells = true
+		p.json = p.json || w.stream
+		asked, err := again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, s.ask) })
+		if err != nil {
+			return err
+		}
+		return p.wait(ctx, hub, s.SessionInfo, 0, s.ask, asked, w)
+	})
+	b.add(cmd)
+	b.addFiles(cmd)
+	w.add(cmd)
+	cmd.Flags().BoolVar(&w.stream, "stream", false, "print each event as a line of JSON as it comes, and the result behind them")
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)
 	return cmd
@@ -97,11 +179,14 @@ type turn struct {
 	noAsk   bool
 
 	said, beside sink // the agent's messages, and the rest
+	stream       sink // all events, with --stream
 	text         strings.Builder
+	seen         event.Seq
 	number       int // of the turn, once it began
 	end          *event.TurnEnd
 	cut          event.InterruptReason // why the turn was interrupted; empty if it was not
-	asked        map[string]bool       // questions put to the person
+	question     *event.PermissionRequest
+	asked        map[string]bool // questions put to the person
 	asking       asking
 }
 
@@ -125,14 +210,23 @@ func (a *asking) over(id string) {
 // errEnded ends a watch: the awaited event has come.
 var errEnded = errors.New("ended")
 
-func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo, ask wire.NewPrompt, asked wire.PromptAnswer, noAsk bool) error {
+// errTime ends a wait: its time is over.
+var errTime = withCode(ExitTimeout, "the time is over; the turn goes on")
+
+// cancelTime limits the wait for the end of a turn that was cancelled.
+const cancelTime = 10 * time.Second
+
+func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo, after event.Seq, ask wire.NewPrompt, asked wire.PromptAnswer, w waitFlags) error {
 	style, err := p.style(p.Stderr)
 	if err != nil {
 		return err
 	}
 	t := &turn{
-		p: p, hub: hub, session: s.SessionID, ask: ask, noAsk: noAsk, asked: map[string]bool{},
+		p: p, hub: hub, session: s.SessionID, ask: ask, noAsk: w.noAsk, asked: map[string]bool{}, seen: after,
 		said: feedSink(p.Stdout, plain.Compact, false), beside: feedSink(p.Stderr, plain.Normal, style),
+	}
+	if w.stream {
+		t.stream = rawSink(p.Stdout)
 	}
 	if asked.Outcome == wire.FateQueued {
 		p.notice("queued; waiting for its turn")
@@ -140,27 +234,77 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	if p.interactive() {
 		p.lines() // lines typed from here on, before a question, do not answer it
 	}
-	err = p.follow(ctx, hub, s, s.MaxSeq, func(u client.Update) error { return t.news(ctx, u) })
+	timed, stop := ctx, context.CancelFunc(func() {})
+	if w.timeout != 0 {
+		timed, stop = context.WithTimeoutCause(ctx, w.timeout, errTime)
+	}
+	defer stop()
+	err = p.follow(timed, hub, s, after, func(u client.Update) error { return t.news(timed, u) })
 	t.asking.over("")
+	over := t.end == nil && t.question == nil && ctx.Err() == nil && errors.Is(context.Cause(timed), errTime)
+	if over && w.cancels {
+		err = t.cancel(ctx, s)
+	}
 	err = errors.Join(err, t.said.close(), t.beside.flush())
 	switch {
 	case err != nil && !errors.Is(err, errEnded):
 		return err
-	case t.end == nil:
+	case !over && t.end == nil && t.question == nil:
 		return withCode(ExitFailed, "left before the end of the turn; the session continues (`abide attach %s`)", tail(s.SessionID))
 	}
-	if p.json {
-		answer := promptAnswer{SessionID: s.SessionID, PromptAnswer: asked, StopReason: t.end.StopReason, Text: t.text.String(), Error: t.end.Error}
-		if err := p.PrintJSON(answer); err != nil {
-			return err
-		}
+	if err := t.print(asked, w, over); err != nil {
+		return err
 	}
-	if t.end.StopReason == event.StopEndTurn {
+	return t.verdict(ctx, s, w, over)
+}
+
+// cancel ends the turn whose time is over, and waits for its end.
+func (t *turn) cancel(ctx context.Context, s wire.SessionInfo) error {
+	ctx, stop := context.WithTimeout(ctx, cancelTime)
+	defer stop()
+	if err := t.hub.Cancel(ctx, t.session); err != nil {
+		return err
+	}
+	t.noAsk = false
+	return t.p.follow(ctx, t.hub, s, t.seen, func(u client.Update) error {
+		u.State = nil
+		return t.news(ctx, u)
+	})
+}
+
+// print prints the result as JSON.
+func (t *turn) print(asked wire.PromptAnswer, w waitFlags, over bool) error {
+	if !t.p.json {
+		if t.question != nil && w.tells {
+			return t.p.PrintJSON(t.question)
+		}
+		return nil
+	}
+	answer := promptAnswer{SessionID: t.session, PromptAnswer: asked, Text: t.text.String(), Question: t.question, TimedOut: over}
+	if w.stream {
+		answer.Type = "result"
+	}
+	if t.end != nil {
+		answer.StopReason, answer.Error = t.end.StopReason, t.end.Error
+	}
+	return t.p.PrintJSON(answer)
+}
+
+// verdict is nil if the turn completed, else the reason.
+func (t *turn) verdict(ctx context.Context, s wire.SessionInfo, w waitFlags, over bool) error {
+	switch {
+	case over && t.end != nil:
+		return withCode(ExitTimeout, "after %s the turn was cancelled", w.timeout)
+	case over:
+		return withCode(ExitTimeout, "after %s the turn is not over; it goes on (`abide attach %s`)", w.timeout, tail(t.session))
+	case t.question != nil:
+		return withCode(ExitRefused, "a question waits: %s (`abide answer %s`)", plain.Line(t.question.Title), tail(t.session))
+	case t.end.StopReason == event.StopEndTurn:
 		return nil
 	}
 	words := t.end.Words(t.cut)
 	if t.cut == event.CutPaused {
-		if why, err := choice(ctx, hub, s); err == nil { // else a person has decided by now
+		if why, err := choice(ctx, t.hub, s); err == nil { // else a person has decided by now
 			words = why
 		}
 	}
@@ -169,12 +313,22 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 
 func (t *turn) news(ctx context.Context, u client.Update) error {
 	for _, e := range u.Events {
+		if t.seen = e.Seq; t.stream.write != nil {
+			if err := t.stream.write(e); err != nil {
+				return err
+			}
+		}
 		if err := t.event(e); err != nil {
 			return err
 		}
 	}
 	if err := errors.Join(t.said.flush(), t.beside.flush()); err != nil {
 		return err
+	}
+	if t.stream.flush != nil {
+		if err := t.stream.flush(); err != nil {
+			return err
+		}
 	}
 	if t.end != nil {
 		return errEnded
@@ -238,7 +392,8 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 		if err != nil {
 			return err
 		}
-		return withCode(ExitRefused, "a question waits: %s (`abide answer %s`)", plain.Line(q.Title), tail(t.session))
+		t.question = &q
+		return errEnded
 	}
 	if t.asked[id] {
 		return nil
