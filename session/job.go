@@ -143,6 +143,30 @@ func (b *BackgroundSession) StepJob(ctx context.Context, step event.JobStep, by 
 	})
 }
 
+// JudgeJob records a verdict of an auditor, once for the job and once for the result of each
+// turn. One that comes too late is dropped.
+func (b *BackgroundSession) JudgeJob(ctx context.Context, v event.JobVerdict) error {
+	raw, err := json.Marshal(v)
+	if err != nil { // strings and numbers alone
+		return err
+	}
+	return tell(ctx, b.mail, func(e *engine) error {
+		job := e.fold.Job
+		if job == nil || e.imported {
+			return errNoJob
+		}
+		past := v.Turn == 0 && job.Step.Status != "" || v.Turn > 0 && (e.fold.Turn != v.Turn || e.fold.Open)
+		if is := job.Step.Status; past || is.Ended() || is == event.JobStopping || job.Verdict(v.Turn) != nil {
+			return nil
+		}
+		if err := e.refusal(); err != nil {
+			return err
+		}
+		_, err := e.write(e.entries(event.Note{Method: state.NoteJobVerdict, Text: event.Text(v.Words()), Raw: raw})...)
+		return e.stuck(err)
+	})
+}
+
 // endJob records the end of a job and that of its session.
 func (e *engine) endJob(step event.JobStep, by event.Actor) error {
 	result, err := json.Marshal(JobResult{Status: step.Status, Summary: e.fold.Job.Answer})

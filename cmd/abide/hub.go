@@ -111,17 +111,17 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	h.manager, err = session.NewManager(session.Options{
 		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
-		InspectWorkspace: folders.inspect, Git: folders.git, OwnersEnv: []string{acp.OwnersProgram(h.store.HubID(), h.store.RunID())},
+		InspectWorkspace: folders.inspect, Git: folders.git, OwnersEnv: h.ownersEnv(),
 		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
-		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Permissions: settings.Permissions, Limits: settings.Limits,
+		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Audits: settings.Audits, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
 	if err != nil {
 		return h, err
 	}
 	h.jobs = jobs.New(jobs.Options{
-		Manager: h.manager, Settings: jobs.Settings(c.Jobs), Logger: logger,
+		Manager: h.manager, OwnersEnv: h.ownersEnv(), Settings: jobs.Settings(c.Jobs), Logger: logger,
 		MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
 	})
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
@@ -141,6 +141,11 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		return h, err
 	}
 	return h, h.tellAddr()
+}
+
+// ownersEnv marks the programs that the hub runs as its owner would.
+func (h *hub) ownersEnv() []string {
+	return []string{acp.OwnersProgram(h.store.HubID(), h.store.RunID())}
 }
 
 // agentGate is the hub's part that sets agents up.
@@ -204,7 +209,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	workspaces, first := h.folder.workspaces(c)
 	queues, directories := map[string]settings.Queue{}, map[string][]string{}
 	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: map[string][]string{}, Setups: map[string][]string{}}
-	git, tests := map[string]settings.Git{}, map[string][]string{}
+	git, tests, audits := map[string]settings.Git{}, map[string][]string{}, map[string]settings.Audits{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
@@ -221,6 +226,9 @@ func (h *hub) settings(c config.Config) settings.Hub {
 		if len(p.Tests) > 0 {
 			tests[dir] = p.Tests
 		}
+		if len(p.Auditors) > 0 {
+			audits[dir] = settings.Audits{Commands: p.Auditors, Always: p.Auditor}
+		}
 		if p.Directories != nil {
 			directories[dir] = p.Directories
 		}
@@ -230,7 +238,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, UndoWait: c.UndoWait,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, Audits: audits, UndoWait: c.UndoWait,
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},

@@ -7,6 +7,7 @@
 package byhand
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 	"time"
 )
 
-// mostSaid bounds the output that is kept, in bytes. It is the last of it.
+// mostSaid bounds the output and the errors that are kept, in bytes: the last of them.
 const mostSaid = 16 << 10
 
 // Program is a run of a program.
@@ -32,6 +33,8 @@ type Program struct {
 	// Env is added to the owner's environment.
 	Env []string
 	In  io.Reader
+	// Most bounds the output that is kept, in bytes; 0 is 16 KiB.
+	Most int
 }
 
 // Failure says how a program failed.
@@ -57,7 +60,7 @@ func Run(ctx context.Context, p Program) (string, error) {
 	cmd.SysProcAttr = detached()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	out, said := &last{}, &last{}
+	out, said := &last{most: p.Most}, &last{}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := cmd.Run()
 	if cmd.Process != nil {
@@ -100,6 +103,7 @@ func environment(of []string) []string {
 
 // last keeps the last bytes that are written.
 type last struct {
+	most int // 0 is mostSaid
 	mu   sync.Mutex
 	kept []byte
 }
@@ -108,8 +112,9 @@ type last struct {
 func (l *last) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept = append(l.kept, p[max(0, len(p)-mostSaid):]...)
-	if over := len(l.kept) - mostSaid; over > 0 {
+	most := cmp.Or(l.most, mostSaid)
+	l.kept = append(l.kept, p[max(0, len(p)-most):]...)
+	if over := len(l.kept) - most; over > 0 {
 		l.kept = l.kept[:copy(l.kept, l.kept[over:])]
 	}
 	return len(p), nil

@@ -48,7 +48,7 @@ type jobFlags struct {
 	priority                   int
 	timeout                    time.Duration
 	caps                       event.JobCaps
-	branch, base               string
+	branch, base, auditor      string
 }
 
 func (v jobVerbs) command() *cobra.Command {
@@ -107,6 +107,7 @@ func (v jobVerbs) command() *cobra.Command {
 	flags.IntVar(&f.caps.Rounds, "max-rounds", 0, "with run, end it after `N` rounds")
 	flags.Int64Var(&f.caps.Tokens, "max-tokens", 0, "with run, end it at `N` tokens")
 	flags.Float64Var(&f.caps.Cost, "max-cost", 0, "with run, end it at a cost of `N`")
+	flags.StringVar(&f.auditor, "auditor", "", "with run, the project's auditor `NAME` judges the job and its result")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
@@ -125,7 +126,7 @@ func jobArgs(_ *cobra.Command, args []string) error {
 // request is the new job that the flags ask for.
 func (f jobFlags) request(task, folder string) (wire.NewJob, error) {
 	j := wire.NewJob{
-		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority,
+		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor,
 		Policy: event.JobPolicy{Preset: event.JobPreset(f.preset)},
 	}
 	for _, text := range f.allow {
@@ -270,6 +271,9 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 	}
 	if job.NoDiff != "" {
 		rows = append(rows, []string{"changed", "not known: " + plain.Line(job.NoDiff)})
+	}
+	for _, verdict := range job.Verdicts {
+		rows = append(rows, []string{"auditor", plain.Line(verdict.Words())})
 	}
 	for _, c := range job.FailedCommands {
 		rows = append(rows, []string{"failed", plain.Line(c)})

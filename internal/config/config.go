@@ -71,6 +71,10 @@ type Project struct {
 	Worktree *Worktree
 	// Tests are the commands that jobs may run that edit and test.
 	Tests []string
+	// Auditors are commands, with their arguments, that judge jobs, by their names; Auditor
+	// names the one that judges every job.
+	Auditors map[string][]string
+	Auditor  string
 	// Git is for acts on the branches of sessions there; nil leaves it.
 	Git *Git
 	// Directories are absolute ones in which the project's agents may work, too.

@@ -114,7 +114,7 @@ permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
 projects:
-  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true, forge: forgejo}, jobs: {test_commands: [go test *]}}}
+  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true, forge: forgejo}, jobs: {test_commands: [go test *], auditors: {judge: [~/bin/judge, -x], size: [check-size]}, auditor: judge}}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
@@ -144,7 +144,8 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 		Projects: map[string]config.Project{
 			filepath.Join(home, "src"):                        {Queue: &config.Queue{Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"}},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
-			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true, Forge: "gitea"}, Tests: []string{"go test *"}},
+			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true, Forge: "gitea"}, Tests: []string{"go test *"},
+				Auditors: map[string][]string{"judge": {filepath.Join(home, "bin/judge"), "-x"}, "size": {"check-size"}}, Auditor: "judge"},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},
@@ -197,6 +198,10 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"unknown setting of a project", "projects:\n  ~/src:\n    queue: {max_size: 3}\n    worktrees: always\n", 4, "unknown field \"worktrees\""},
 		{"a copy from outside", "projects:\n  ~/src:\n    worktree: {copy: [a, ../b]}\n", 3, "projects.~/src.worktree.copy: \"../b\" is no path below"},
 		{"a copy of a git directory", "projects:\n  ~/src:\n    worktree:\n      copy: [a/.git/config]\n", 4, "is no path below"},
+		{"an auditor that an agent could write", "projects:\n  ~/src:\n    jobs:\n      auditors: {a: [./judge]}\n", 4, "absolute path"},
+		{"an auditor without a program", "projects:\n  ~/src:\n    jobs: {auditors: {a: []}}\n", 3, "a has no program"},
+		{"an auditor's name", "projects:\n  ~/src:\n    jobs: {auditors: {a b: [x]}}\n", 3, "no name of an auditor"},
+		{"an auditor that is none", "projects:\n  ~/src:\n    jobs: {auditors: {a: [x]}, auditor: b}\n", 3, "none of the auditors"},
 		{"no folder for worktrees", "\nworktrees: ''\n", 2, "worktrees: \"\" is neither a directory"},
 		{"unknown setting of a project's queue", "projects:\n  ~/src:\n    queue: {size: 3}\n", 3, "unknown field \"size\""},
 		{"a project twice", "projects:\n  /a/b: {}\n  /a/b/: {}\n", 3, "projects./a/b/: this directory is named twice"},

@@ -96,7 +96,9 @@ type fileJobs struct {
 }
 
 type fileProjectJobs struct {
-	TestCommands []string `yaml:"test_commands"`
+	TestCommands []string            `yaml:"test_commands"`
+	Auditors     map[string][]string `yaml:"auditors"`
+	Auditor      string              `yaml:"auditor"`
 }
 
 type fileGit struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,7 +94,10 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 				return wrong(errors.New("a test command is empty"), "jobs", "test_commands")
 			}
 		}
-		p.Tests = f.Jobs.TestCommands
+		if field, err := r.loader.checkAuditors(f.Jobs); err != nil {
+			return wrong(err, "jobs", field)
+		}
+		p.Tests, p.Auditors, p.Auditor = f.Jobs.TestCommands, f.Jobs.Auditors, f.Jobs.Auditor
 	}
 	for _, name := range f.Directories {
 		at, err := r.loader.absolute(name, r.base)
@@ -110,6 +114,38 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 	}
 	c.Projects[path] = p
 	return nil
+}
+
+// auditorName is what an auditor may be called.
+var auditorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// checkAuditors refuses auditors that could not run, and makes their programs absolute. A
+// program relative to some folder is refused: the agent that it judges might have written it.
+// With an error comes the field it is about.
+func (l Loader) checkAuditors(f *fileProjectJobs) (field string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(f.Auditors)) {
+		command := f.Auditors[name]
+		if !auditorName.MatchString(name) {
+			return "auditors", fmt.Errorf("%q is no name of an auditor: use letters, digits, '.', '_' and '-'", name)
+		}
+		if len(command) == 0 || strings.TrimSpace(command[0]) == "" {
+			return "auditors", fmt.Errorf("%s has no program", name)
+		}
+		program := command[0]
+		if strings.HasPrefix(program, "~/") {
+			if program, err = l.absolute(program, ""); err != nil {
+				return "auditors", err
+			}
+			command[0] = program
+		}
+		if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
+			return "auditors", fmt.Errorf("%s: name the program %q by its absolute path, or by its name in the PATH", name, program)
+		}
+	}
+	if _, has := f.Auditors[f.Auditor]; f.Auditor != "" && !has {
+		return "auditor", fmt.Errorf("%q is none of the auditors", f.Auditor)
+	}
+	return "", nil
 }
 
 // lineOf finds a key by the keys that lead to it. A YAML path cannot name keys

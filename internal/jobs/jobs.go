@@ -7,6 +7,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -39,6 +40,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock of the limits; nil is time.Now.
 	Now func() time.Time
+	// OwnersEnv is added to the environment of auditors.
+	OwnersEnv []string
+	// AuditBound is how long an auditor may take; 0 is 60 s.
+	AuditBound time.Duration
 }
 
 // Runner runs the jobs of a hub. It is safe for concurrent use.
@@ -48,6 +53,7 @@ type Runner struct {
 	logger   *slog.Logger
 	now      func() time.Time
 	settings atomic.Pointer[Settings]
+	auditing auditing
 	changed  bell.Bell // rings when the settings changed, or a job's run is over
 
 	mu    sync.Mutex
@@ -67,7 +73,8 @@ func New(o Options) *Runner {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Runner{manager: o.Manager, mayRun: o.MayRun, logger: o.Logger, now: o.Now, going: map[string]bool{}, line: newLine()}
+	r := &Runner{manager: o.Manager, mayRun: o.MayRun, logger: o.Logger, now: o.Now, going: map[string]bool{}, line: newLine(),
+		auditing: auditing{env: o.OwnersEnv, bound: cmp.Or(o.AuditBound, auditBound)}}
 	r.settings.Store(&o.Settings)
 	return r
 }

@@ -52,6 +52,8 @@ type options struct {
 	git    *gitstate.Git
 	copies string // where working copies are made
 	kept   string // see states
+	audits settings.Audits
+	bound  time.Duration // of auditors
 }
 
 // states is where the hub keeps states of files.
@@ -95,11 +97,11 @@ func start(t *testing.T, o options) *hub {
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
 		Agents: []settings.Agent{{Name: "player"}, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
 		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
-		Git:    o.git, Worktrees: settings.Worktrees{Folder: o.copies},
+		Git:    o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits},
 	})
 	require.NoError(t, err)
 	h := &hub{T: t, device: o.device, manager: manager, cast: o.cast, folder: o.folder}
-	h.runner = jobs.New(jobs.Options{Manager: manager, Settings: o.Settings, Now: o.now, MayRun: o.mayRun})
+	h.runner = jobs.New(jobs.Options{Manager: manager, Settings: o.Settings, Now: o.now, MayRun: o.mayRun, AuditBound: o.bound})
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {
@@ -403,6 +405,7 @@ func TestAJobEndsOnceHoweverOftenItsHubIsKilled(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(uint64(seed), 1))
 			o := options{cast: newCast(), Settings: jobs.Settings{AtOnce: 2}}
+			o.audits = settings.Audits{Commands: map[string][]string{"yes": {"true"}}, Always: "yes"}
 			o.inRepository(t)
 			h := start(t, o)
 			var ids []string
@@ -431,6 +434,11 @@ func TestAJobEndsOnceHoweverOftenItsHubIsKilled(t *testing.T) {
 				require.Equal(t, 1, h.count(id, event.TypeSessionEnd, "", ""), h.log(id))
 				require.LessOrEqual(t, h.count(id, event.TypeNote, "method", state.NoteJobAnswer), 1, h.log(id))
 				require.LessOrEqual(t, h.count(id, event.TypeUserPrompt, "prompt_id", "job-"+id), 1, h.log(id))
+				if verdicts := h.count(id, event.TypeNote, "method", state.NoteJobVerdict); line.Status == event.JobCompleted {
+					require.Equal(t, 1+h.count(id, event.TypeTurnEnd, "stop_reason", "end_turn"), verdicts, h.log(id))
+				} else {
+					require.LessOrEqual(t, verdicts, 2, h.log(id))
+				}
 			}
 			copies, err := h.manager.Worktrees(t.Context())
 			require.NoError(t, err)

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/abidehub/abide/internal/gitstate"
@@ -43,6 +44,7 @@ func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
 		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: by, Key: key},
 		Job: event.Job{
 			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
+			Auditor: in.Auditor,
 		},
 	}
 	if w := in.Worktree; w != nil && w.Here {
@@ -74,6 +76,9 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 		return err
 	}
 	if o.Job.Policy, err = policyFor(o.Job.Policy, current, folder); err != nil {
+		return err
+	}
+	if o.Job.Auditor, err = auditorFor(o.Job.Auditor, current, folder); err != nil {
 		return err
 	}
 	switch {
@@ -164,6 +169,21 @@ func policyFor(p event.JobPolicy, current *settings.Hub, folder string) (event.J
 	return p, allow.Check(p.Allow)
 }
 
+// auditorFor is the auditor of a job in a folder that asks for one.
+func auditorFor(name string, current *settings.Hub, folder string) (string, error) {
+	audits, _ := current.AuditsFor(folder)
+	names := slices.Sorted(maps.Keys(audits.Commands))
+	switch {
+	case name == "" || name == audits.Always:
+		return audits.Always, nil
+	case len(names) == 0:
+		return "", fmt.Errorf("%w: no auditor is configured for %s: set projects.FOLDER.jobs.auditors, or leave auditor out", state.ErrInvalid, folder)
+	case audits.Always != "":
+		return "", fmt.Errorf("%w: every job in %s has the auditor %s: leave auditor out", state.ErrInvalid, folder, audits.Always)
+	}
+	return name, oneOf("auditor", name, names)
+}
+
 // Retry makes a job anew that has ended, with what it was given.
 func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (info list.Info, made bool, err error) {
 	if key != "" {
@@ -203,32 +223,4 @@ func (r *Runner) List(status event.JobStatus, o list.Options) (list.Page, error)
 		o.Jobs = status
 	}
 	return r.manager.List(o)
-}
-
-// Diff reads the diff of a job that is to end; empty if there is none.
-func (r *Runner) Diff(ctx context.Context, id string, a *event.JobAnswer) (string, error) {
-	if a == nil || a.Diff == nil {
-		return "", nil
-	}
-	b, err := r.manager.Session(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	blob, err := b.OpenBlob(a.Diff.SHA256)
-	if err != nil {
-		return "", err
-	}
-	defer blob.Close()
-	text, err := io.ReadAll(io.LimitReader(blob, a.Diff.Bytes))
-	return strings.ToValidUTF8(string(text), "\uFFFD"), err
-}
-
-// Job returns a job: its line, and how far it is.
-func (r *Runner) Job(ctx context.Context, id string) (list.Info, session.JobState, error) {
-	b, err := r.manager.Session(ctx, id)
-	if err != nil {
-		return list.Info{}, session.JobState{}, err
-	}
-	job, err := b.Job(ctx)
-	return b.Info(), job, err
 }

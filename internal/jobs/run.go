@@ -101,6 +101,11 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	case is == "" && !t.mayRun(madeBy(b)):
 		return end(event.JobCancelled, "The credential that made it may no longer run it.")
 	case is == "":
+		if v, judged, err := t.judge(ctx, b, job, 0); err != nil || !judged {
+			return false, err
+		} else if !v.Accepted {
+			return end(event.JobFailed, refusal(v))
+		}
 		return false, b.StepJob(ctx, event.JobStep{Status: event.JobRunning}, event.Actor{})
 	}
 	if limit, words := job.Over(t.now(), job.Events); limit != "" {
@@ -129,6 +134,11 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	}
 	switch job.End.StopReason {
 	case event.StopEndTurn:
+		if v, judged, err := t.judge(ctx, b, job, job.Turn); err != nil || !judged {
+			return false, err
+		} else if !v.Accepted {
+			return end(event.JobFailed, refusal(v))
+		}
 		return end(event.JobCompleted, "")
 	case event.StopCancelled:
 		return end(event.JobCancelled, "Its turn was cancelled by "+job.End.By+".")
@@ -143,12 +153,7 @@ func (t *trip) answer(ctx context.Context, b *session.BackgroundSession, job ses
 		return nil
 	}
 	var a event.JobAnswer
-	meta := b.Log().Metadata()
-	place := meta.Workspace
-	if w := meta.Worktree; w != nil {
-		place = w.Of
-	}
-	tests := t.manager.Settings().TestsFor(place)
+	tests := t.manager.Settings().TestsFor(placeOf(b))
 	for _, c := range job.Ran {
 		if c.Failed {
 			a.Failed = append(a.Failed, c.Command)

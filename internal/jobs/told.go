@@ -77,6 +77,12 @@ func toldNote(told wire.JobEvent, n event.Note) (wire.JobEvent, bool) {
 			return told, false
 		}
 		told.Type, told.Message = wire.JobCheckpoint, at.Line
+	case state.NoteJobVerdict:
+		var v event.JobVerdict
+		if json.Unmarshal(n.Raw, &v) != nil {
+			return told, false
+		}
+		told.Source, told.Type, told.Message = wire.FromAuditor, wire.JobLog, v.Words()
 	default:
 		return told, false
 	}
@@ -110,6 +116,8 @@ func toolDetail(f event.ToolCallFields) json.RawMessage {
 	return raw
 }
 
-// Lasting reports whether an event of a job is told however old it is: its status, and its
-// checkpoints.
-func Lasting(e wire.JobEvent) bool { return e.Type == wire.JobStatus || e.Type == wire.JobCheckpoint }
+// Lasting reports whether an event of a job is told however old it is: its status, its
+// checkpoints, and the verdicts of its auditor.
+func Lasting(e wire.JobEvent) bool {
+	return e.Type == wire.JobStatus || e.Type == wire.JobCheckpoint || e.Source == wire.FromAuditor
+}

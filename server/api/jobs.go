@@ -78,9 +78,9 @@ func createJobRoute(s *API, c *call, in wire.NewJob) error {
 func (c *call) madeJob(info list.Info, made bool) error {
 	c.w.Header().Set("Location", "/api/jobs/"+info.SessionID)
 	if !made {
-		return c.reply(http.StatusOK, jobOf(info))
+		return c.reply(http.StatusOK, jobs.Line(info))
 	}
-	return c.reply(http.StatusCreated, jobOf(info))
+	return c.reply(http.StatusCreated, jobs.Line(info))
 }
 
 func jobsRoute(s *API, c *call) error {
@@ -95,7 +95,7 @@ func jobsRoute(s *API, c *call) error {
 	}
 	answer := wire.Jobs{Jobs: []wire.JobInfo{}, NextCursor: page.NextCursor}
 	for _, info := range page.Sessions {
-		answer.Jobs = append(answer.Jobs, jobOf(info))
+		answer.Jobs = append(answer.Jobs, jobs.Line(info))
 	}
 	return c.reply(http.StatusOK, answer)
 }
@@ -104,20 +104,9 @@ func jobRoute(_ *API, c *call) error { return c.replyJob(http.StatusOK) }
 
 // replyJob answers with the job of the path, whole.
 func (c *call) replyJob(status int) error {
-	info, job, err := c.server.jobs.Job(c.r.Context(), mux.Vars(c.r)["id"])
+	out, err := c.server.jobs.Info(c.r.Context(), mux.Vars(c.r)["id"])
 	if err != nil {
 		return err
-	}
-	out := jobOf(info)
-	given := job.Given
-	out.Input, out.ResultSummary = &given, job.Answer
-	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}
-	if a := job.Became; a != nil {
-		out.ChangedFiles, out.Changed, out.DiffCut, out.NoDiff = a.Files, a.Changed, a.Cut, a.Unknown
-		out.FailedCommands, out.Tests = a.Failed, a.Tests
-		if out.Diff, err = c.server.jobs.Diff(c.r.Context(), info.SessionID, a); err != nil {
-			out.NoDiff = "the stored diff cannot be read"
-		}
 	}
 	return c.reply(status, out)
 }
@@ -168,18 +157,4 @@ func retryJobRoute(s *API, c *call) error {
 		return err
 	}
 	return c.madeJob(info, made)
-}
-
-// jobOf is a job in lists.
-func jobOf(info list.Info) wire.JobInfo {
-	j := info.Job
-	out := wire.JobInfo{
-		JobID: info.SessionID, SessionID: j.DelegatedBy, Repo: info.ProjectRoot, RequestedBy: j.RequestedBy, Agent: info.Agent, Title: j.Title,
-		Status: j.Status, Error: j.Reason, Priority: j.Priority, CreatedAt: info.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
-		Rounds: j.Rounds, Last: j.Last,
-	}
-	if w := info.Worktree; w != nil {
-		out.Repo, out.Branch = w.Of, w.Branch
-	}
-	return out
 }

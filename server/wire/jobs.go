@@ -30,6 +30,9 @@ type NewJob struct {
 	Resume   event.JobResume `json:"resume,omitempty"`
 	// Priority: jobs with a higher one start first.
 	Priority int `json:"priority,omitempty"`
+	// Auditor is the name of a command in the project's configuration that judges the job and
+	// its result.
+	Auditor string `json:"auditor,omitempty"`
 }
 
 // JobPlace is a NewWorktree, or false.
@@ -99,6 +102,8 @@ type JobInfo struct {
 	// project's test commands that ran.
 	FailedCommands []string           `json:"failed_commands,omitempty"`
 	Tests          []event.JobCommand `json:"tests,omitempty"`
+	// Verdicts are those of its auditor, the oldest first.
+	Verdicts []event.JobVerdict `json:"verdicts,omitempty"`
 }
 
 // JobUsage is what a job used so far.

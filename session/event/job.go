@@ -22,6 +22,9 @@ type Job struct {
 	Resume JobResume `json:"resume,omitempty"`
 	// Priority: jobs with a higher one start first.
 	Priority int `json:"priority,omitempty"`
+	// Auditor is the name of a command of the configuration that judges the job and its
+	// result; empty if none was asked for.
+	Auditor string `json:"auditor,omitempty"`
 }
 
 // JobPolicy is what a job's agent may do. Nobody is asked.

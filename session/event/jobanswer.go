@@ -16,3 +16,26 @@ type JobAnswer struct {
 	Failed []string     `json:"failed,omitempty"`
 	Tests  []JobCommand `json:"tests,omitempty"`
 }
+
+// JobVerdict is what an auditor says of a job.
+type JobVerdict struct {
+	// Auditor is its name in the configuration.
+	Auditor string `json:"auditor"`
+	// Turn is the turn whose result it judged; 0 is the job before its start.
+	Turn     int  `json:"turn,omitempty"`
+	Accepted bool `json:"accepted"`
+	// Reason is why it refuses, at most 4 KiB.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Words says a verdict for a person.
+func (v JobVerdict) Words() string {
+	about := "the result"
+	if v.Turn == 0 {
+		about = "the job"
+	}
+	if v.Accepted {
+		return "The auditor " + v.Auditor + " accepts " + about + "."
+	}
+	return "The auditor " + v.Auditor + " refuses " + about + ": " + v.Reason
+}

@@ -39,14 +39,14 @@ func (n Note) Statement() string {
 	return n.Method
 }
 
-// Background reports whether the note is the beginning of an act on a branch, the end of a round of a job, or of a kind that agents send for the client
+// Background reports whether the note is the beginning of an act on a branch, the end of a round of a job or its answer, or of a kind that agents send for the client
 // alone: who is logged in (_auth/…, Codex), that a page was visited (elicitation/complete), information about the session without a
 // title (Codex), a word about a change of its mode (Gemini), or a file of the prompt (an echo). It is kept, and is no line of the talk.
 func (n Note) Background() bool {
 	if strings.HasPrefix(n.Method, "_auth/") || n.Method == "elicitation/complete" {
 		return true
 	}
-	if is := n.Statement(); is == "abide/branch" || is == "abide/checkpoint" {
+	if is := n.Statement(); is == "abide/branch" || is == "abide/checkpoint" || is == "abide/job_answer" {
 		return n.Text == ""
 	}
 	if n.Method != "session/update" || n.Text != "" {

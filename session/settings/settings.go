@@ -205,7 +205,9 @@ type Hub struct {
 	// Git are the settings of the directories that have some.
 	Git map[string]Git
 	// Tests are the test commands of projects, which jobs of the preset edit_test may run.
-	Tests       map[string][]string
+	Tests map[string][]string
+	// Audits are the auditors of projects.
+	Audits      map[string]Audits
 	Permissions Permissions
 	Limits      Limits
 	// UndoWait is how long a prompt waits at most until the files are kept as they are
@@ -223,6 +225,14 @@ type Worktrees struct {
 	// Setups are commands, with their arguments, that run in a copy of a directory before an
 	// agent starts there first. The nearest directory applies.
 	Setups map[string][]string
+}
+
+// Audits are the auditors of a project.
+type Audits struct {
+	// Commands are command lines, by their names.
+	Commands map[string][]string
+	// Always names the one that judges every job; empty if none does.
+	Always string
 }
 
 // Git says what may be done on the branches of a project's sessions.
@@ -271,6 +281,10 @@ func (s *Hub) TestsFor(workspace string) []string {
 	return tests
 }
 
+// AuditsFor returns the auditors of the project of a workspace, and its directory; empty if
+// it has none.
+func (s *Hub) AuditsFor(workspace string) (a Audits, dir string) { return nearest(s.Audits, workspace) }
+
 // GitFor returns what may be done on the branch of a session in workspace.
 func (s *Hub) GitFor(workspace string) Git {
 	git, _ := nearest(s.Git, workspace)
@@ -313,7 +327,7 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 // and Setups, as in those of sessions. A missing directory keeps its path.
 func (s *Hub) ResolveProjects() {
 	s.Directories, s.Worktrees.Setups = resolved(s.Directories), resolved(s.Worktrees.Setups)
-	s.Git, s.Tests = resolved(s.Git), resolved(s.Tests)
+	s.Git, s.Tests, s.Audits = resolved(s.Git), resolved(s.Tests), resolved(s.Audits)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 

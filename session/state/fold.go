@@ -213,7 +213,7 @@ type ForkNote struct {
 // Statements are the methods of the notes that change a session's state. Only the hub
 // makes such a note: a method is not in this list by accident.
 func Statements() []string {
-	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, NoteJob, NoteCheckpoint, NoteJobAnswer, NoteJobResult, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
+	return []string{NoteRuleAdded, NoteRuleRevoked, NoteRecording, NoteSetup, NoteBranch, NoteJob, NoteCheckpoint, NoteJobAnswer, NoteJobVerdict, NoteJobResult, transcript.NoteForked, transcript.NoteSegment, transcript.NoteUndo}
 }
 
 // applyStatement applies a statement of the hub. The same note from an agent, a
@@ -231,7 +231,7 @@ func (f *Fold) applyStatement(n event.Note) bool {
 		f.AgentSessionID = f.Undos.apply(*u, f.AgentSessionID)
 		return true
 	}
-	if n.Method == NoteJob || n.Method == NoteCheckpoint || n.Method == NoteJobAnswer {
+	if n.Method == NoteJob || n.Method == NoteCheckpoint || n.Method == NoteJobAnswer || n.Method == NoteJobVerdict {
 		return f.Job != nil // which applies it itself
 	}
 	if n.Method == NoteJobResult {

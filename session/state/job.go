@@ -20,6 +20,9 @@ const (
 	// NoteJobAnswer is the method of the note about what a job changed, before its end. Its
 	// raw value is an event.JobAnswer.
 	NoteJobAnswer = "abide/job_answer"
+	// NoteJobVerdict is the method of the note about what an auditor says of a job. Its raw
+	// value is an event.JobVerdict.
+	NoteJobVerdict = "abide/job_verdict"
 	// NoteJobResult is the method of the note in the session that delegated a job, about
 	// how it ended. Its raw value is a JobReport.
 	NoteJobResult = "abide/job_result"
@@ -90,6 +93,19 @@ type Job struct {
 	Ran []event.JobCommand `json:"ran,omitempty"`
 	// Became is what the job changed; nil before it is to end.
 	Became *event.JobAnswer `json:"became,omitempty"`
+	// Verdicts are the newest ones of auditors.
+	Verdicts []event.JobVerdict `json:"verdicts,omitempty"`
+}
+
+// Verdict returns that about the result of a turn, or about the job before its start if turn
+// is 0; nil if there is none.
+func (j *Job) Verdict(turn int) *event.JobVerdict {
+	for i := range j.Verdicts {
+		if j.Verdicts[i].Turn == turn {
+			return &j.Verdicts[i]
+		}
+	}
+	return nil
 }
 
 // Round is what was done since the last checkpoint.
@@ -186,7 +202,7 @@ func (j *Job) apply(at time.Time, p event.Payload, tools *ToolCalls) {
 	case event.ToolCallUpdate:
 		j.call(p.ToolCallFields, tools)
 	case event.UserPrompt:
-		j.End = nil
+		j.End, j.Became = nil, nil
 	case event.TurnEnd:
 		j.roundOver(tools)
 		j.End = &event.TurnEnd{StopReason: p.StopReason, By: p.By, ByID: p.ByID, Error: p.Error}
@@ -249,8 +265,11 @@ func (j *Job) call(f event.ToolCallFields, tools *ToolCalls) {
 	}
 }
 
-// mostRan limits the commands that are known.
-const mostRan = 50
+// mostRan limits the commands that are known, mostVerdicts the verdicts.
+const (
+	mostRan      = 50
+	mostVerdicts = 20
+)
 
 // ran notes a command that ended. Of several runs the last counts.
 func (j *Job) ran(c event.JobCommand) {
@@ -271,6 +290,12 @@ func (j *Job) statement(at time.Time, n event.Note) {
 		var a event.JobAnswer
 		if json.Unmarshal(n.Raw, &a) == nil {
 			j.Became = &a
+		}
+	case NoteJobVerdict:
+		var v event.JobVerdict
+		if json.Unmarshal(n.Raw, &v) == nil {
+			j.Verdicts = append(slices.Clip(j.Verdicts), v)
+			j.Verdicts = j.Verdicts[max(0, len(j.Verdicts)-mostVerdicts):]
 		}
 	case NoteJob:
 		var s event.JobStep

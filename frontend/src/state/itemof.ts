@@ -123,7 +123,8 @@ export function itemOf(event: AbideEvent): Item | null {
 
 /** Says whether a note is of a kind that is no line of the talk, as Note.Background in Go. */
 function background(note: { method: string; from?: string; text?: unknown; raw?: unknown }): boolean {
-  if ((note.method === 'abide/branch' || note.method === 'abide/checkpoint') && !note.from) return !note.text
+  if (['abide/branch', 'abide/checkpoint', 'abide/job_answer'].includes(note.method) && !note.from)
+    return !note.text
   if (note.method.startsWith('_auth/') || note.method === 'elicitation/complete') {
     return true
   }

@@ -85,6 +85,7 @@ export interface Job {
   caps: JobCaps
   resume?: JobResume
   priority?: number
+  auditor?: string
 }
 
 export interface SessionStartData {
@@ -1153,6 +1154,7 @@ export interface NewJob {
   worktree?: JobPlace
   resume?: JobResume
   priority?: number
+  auditor?: string
 }
 
 export interface JobUsage {
@@ -1166,6 +1168,13 @@ export interface JobUsage {
 export interface JobCommand {
   command: string
   failed?: boolean
+}
+
+export interface JobVerdict {
+  auditor: string
+  turn?: number
+  accepted: boolean
+  reason?: string
 }
 
 export interface JobInfo {
@@ -1194,6 +1203,7 @@ export interface JobInfo {
   no_diff?: string
   failed_commands?: string[]
   tests?: JobCommand[]
+  verdicts?: JobVerdict[]
 }
 
 export interface Jobs {

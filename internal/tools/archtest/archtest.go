@@ -83,7 +83,7 @@ func arrows() map[string]row {
 		"internal/record":             {[]string{"internal/bell", "internal/client", "internal/disk", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/recorded", "session/state", "session/store"}, false},
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
-		"internal/jobs":               {[]string{"server/wire", "internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
+		"internal/jobs":               {[]string{"server/wire", "internal/byhand", "internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
 		"internal/outgoing":           {nil, false},
 		"internal/known":              {nil, false},
