@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -331,9 +330,7 @@ func (p *agentShell) agentCheck() *cobra.Command {
 				return err
 			}
 			if p.json {
-				encoder := json.NewEncoder(p.stdout)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(checked)
+				return cli.WriteJSON(p.stdout, checked)
 			}
 			return p.printCheck(agent.Name, checked)
 		},

@@ -264,7 +264,9 @@ func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 
 // shape: the JSON on stdout with the values that differ between runs replaced.
 func cmdShape(ts *testscript.TestScript, neg bool, args []string) {
-	text := ts.ReadFile("stdout")
+	var indented bytes.Buffer
+	ts.Check(json.Indent(&indented, []byte(ts.ReadFile("stdout")), "", "  "))
+	text := indented.String()
 	for _, alike := range []struct{ pattern, with string }{
 		{`\d{8}-\d{6}-[0-9a-f]{8}`, "ID"},
 		{`\bi[0-9a-f]{16}\b`, "INTERRUPTION"},

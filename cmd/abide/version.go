@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
-	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/internal/cli"
 )
 
 // version is set by the linker (-X main.version=…); if empty, the version that the
@@ -60,11 +59,4 @@ func (p *program) versionCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) printJSON(value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding the answer: %w", err)
-	}
-	_, err = fmt.Fprintf(p.stdout, "%s\n", plain.JSON(data))
-	return err
-}
+func (p *program) printJSON(value any) error { return cli.WriteJSON(p.stdout, value) }

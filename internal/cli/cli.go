@@ -7,14 +7,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"sync"
 
 	"github.com/spf13/cobra"
 
-	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -76,12 +73,5 @@ func (p *Program) JSONFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON")
 }
 
-// PrintJSON prints a value as indented JSON.
-func (p *Program) PrintJSON(value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding the answer: %w", err)
-	}
-	_, err = fmt.Fprintf(p.Stdout, "%s\n", plain.JSON(data))
-	return err
-}
+// PrintJSON prints a value as JSON, see WriteJSON.
+func (p *Program) PrintJSON(value any) error { return WriteJSON(p.Stdout, value) }

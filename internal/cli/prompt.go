@@ -244,6 +244,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	over := t.end == nil && t.question == nil && ctx.Err() == nil && errors.Is(context.Cause(timed), errTime)
 	if over && w.cancels {
 		err = t.cancel(ctx, s)
+		over = t.end == nil || t.end.StopReason != event.StopEndTurn
 	}
 	err = errors.Join(err, t.said.close(), t.beside.flush())
 	switch {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +66,7 @@ func feedSink(w io.Writer, level plain.Level, style plain.Style) sink {
 // rawSink writes each event as one line of JSON.
 func rawSink(w io.Writer) sink {
 	out := bufio.NewWriterSize(w, 64<<10)
-	return sink{write: func(e event.Event) error { return jsonLine(out, e) }, flush: out.Flush, close: out.Flush}
+	return sink{write: func(e event.Event) error { return WriteJSON(out, e) }, flush: out.Flush, close: out.Flush}
 }
 
 // turns writes each turn as one line of JSON once the next one begins. The chunks of
@@ -94,21 +93,12 @@ func (t *turns) write(e event.Event) error {
 
 func (t *turns) end() error {
 	for _, turn := range t.fold.Turns {
-		if err := jsonLine(t.out, turn); err != nil {
+		if err := WriteJSON(t.out, turn); err != nil {
 			return err
 		}
 	}
 	t.fold = transcript.Transcript{}
 	return t.out.Flush()
-}
-
-func jsonLine(w io.Writer, value any) error {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("encoding an event: %w", err)
-	}
-	_, err = w.Write(append(plain.JSON(data), '\n'))
-	return err
 }
 
 func (p *Program) show() *cobra.Command {

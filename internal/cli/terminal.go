@@ -11,12 +11,6 @@ import (
 	"github.com/abidehub/abide/internal/plain"
 )
 
-// isTerminal reports whether a stream is a terminal a person sits at.
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
 // interactive reports whether a person can be asked.
 func (p *Program) interactive() bool { return isTerminal(p.Stdin) && isTerminal(p.Stdout) }
 
