@@ -172,7 +172,7 @@ func (g *settingsGuard) putBackOver(wanted bool, rows []resume.Drift) {
 // recorded settings, no more rights than they gave, or those that a person accepted.
 func (g *settingsGuard) admits() bool {
 	t, p := g.turn, &g.agent.settings
-	if !p.over {
+	if !p.over || g.agent.unasked() != "" { // which ends with a job's runner
 		return false
 	}
 	rows := g.agent.drift()
@@ -262,6 +262,18 @@ func (a *agentSlot) choseOption(id string) {
 			a.chose(s.Field, s.Value)
 		}
 	}
+}
+
+// unasked is the mode of a job's agent if it is known to act in it without asking, so that
+// the job's policy does not hold, and has the settings that are put back; else it is empty.
+func (a *agentSlot) unasked() string {
+	if a.fold.Job == nil || !a.up() || !a.settings.over {
+		return ""
+	}
+	if mode := a.fold.Settings().Mode; a.hub.settings().Agent(a.agentName).ActsUnasked(mode) {
+		return mode
+	}
+	return ""
 }
 
 // modeOption is the id of the option that sets the mode of an agent without modes of its

@@ -88,6 +88,8 @@ type JobState struct {
 	Events int64
 	// Ended means that the session is ended.
 	Ended bool
+	// Unasked is the agent's mode if it acts unasked in it; else empty.
+	Unasked string
 	// Heard is when the agent was heard last, or when the turn was given to it; zero while it
 	// has none.
 	Heard time.Time
@@ -105,7 +107,7 @@ func (b *BackgroundSession) Job(ctx context.Context) (JobState, error) {
 		}
 		return JobState{
 			Job: *f.Job, Status: f.Job.Status(e.listing.status()), Turn: f.Turn, Open: f.Open, Waiting: e.queue.Len(),
-			Interruption: e.interruption().Shown(), Events: int64(f.Seq), Ended: f.Ended, Heard: e.heard(),
+			Interruption: e.interruption().Shown(), Events: int64(f.Seq), Ended: f.Ended, Heard: e.heard(), Unasked: e.agent.unasked(),
 		}, nil
 	})
 }

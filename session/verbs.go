@@ -145,7 +145,12 @@ func (b *BackgroundSession) SetMode(ctx context.Context, modeID string, actor ev
 	if err != nil {
 		return err
 	}
-	option, err := ask(ctx, b.mail, func(e *engine) (string, error) { return e.agent.modeOption(), nil })
+	option, err := ask(ctx, b.mail, func(e *engine) (string, error) {
+		if e.fold.Job != nil && e.hub.settings().Agent(e.agentName).ActsUnasked(modeID) {
+			return "", fmt.Errorf("%w: in mode %s the agent acts without asking, and this job's policy would not hold", state.ErrConflict, modeID)
+		}
+		return e.agent.modeOption(), nil
+	})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"github.com/abidehub/abide/internal/agentsetup"
@@ -54,7 +55,10 @@ func (a *agents) infos(c config.Config) []settings.Agent {
 			Begin:      settings.Begin{Mode: agent.Mode, Model: agent.Model, Options: agent.Options},
 		}
 		is, _ := known.Running(listed, agent.Name, agent.Command)
-		info.Continue = is.Continue
+		if slices.Contains(agent.Command, "demo-agent") {
+			is.Asks, is.Unasked, is.Reports = "ask", []string{"auto"}, []string{"tokens", "cost"}
+		}
+		info.Continue, info.Asks, info.Unasked, info.Reports = is.Continue, is.Asks, is.Unasked, is.Reports
 		for _, server := range agent.MCPServers {
 			info.MCPServers = append(info.MCPServers, server.Name)
 		}

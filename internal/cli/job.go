@@ -272,6 +272,9 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 	if job.NoDiff != "" {
 		rows = append(rows, []string{"changed", "not known: " + plain.Line(job.NoDiff)})
 	}
+	for _, text := range job.Unheld {
+		rows = append(rows, []string{"not held", plain.Line(text)})
+	}
 	for _, verdict := range job.Verdicts {
 		rows = append(rows, []string{"auditor", plain.Line(verdict.Words())})
 	}

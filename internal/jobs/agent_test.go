@@ -21,6 +21,7 @@ import (
 //	say TEXT       says it
 //	use N          reports N tokens
 //	fail TEXT      ends the turn with an error of the model's provider
+//	mode MODE      goes into a mode, and waits until it gets another, or for a cancel
 //	hold           waits for a cancel
 //
 // Each of the first two is a call of its own, and an answer of the model follows.
@@ -31,6 +32,7 @@ type cast struct {
 	most   int
 	errors int // provider errors before the first prompt that succeeds
 	order  []string
+	locked bool // their modes cannot be set
 }
 
 func newCast() *cast { return &cast{told: map[string]int{}} }
@@ -46,6 +48,7 @@ type player struct {
 	closed  bool
 	answers chan event.PermissionOutcome
 	cancels chan struct{}
+	modes   chan struct{} // the mode was set
 	asked   int
 }
 
@@ -54,7 +57,7 @@ var errGone = errors.New("the agent is gone")
 func (c *cast) start(_ context.Context, spec session.AgentSpec, sink session.AgentSink) (session.Agent, error) {
 	p := &player{
 		cast: c, spec: spec, sink: sink, words: make(chan func(), 64), done: make(chan struct{}),
-		answers: make(chan event.PermissionOutcome, 10), cancels: make(chan struct{}, 10),
+		answers: make(chan event.PermissionOutcome, 10), cancels: make(chan struct{}, 10), modes: make(chan struct{}, 100),
 	}
 	go func() { // ends with Stop
 		defer close(p.done)
@@ -132,6 +135,14 @@ func (p *player) play(prompt event.UserPrompt) {
 			var n int64
 			_, _ = fmt.Sscan(arg, &n)
 			p.say(event.Usage{Used: n, Size: 1 << 20})
+		case "mode":
+			p.say(event.Mode{ModeID: arg})
+			select {
+			case <-p.modes:
+			case <-p.cancels:
+				end.StopReason = event.StopCancelled
+				return
+			}
 		case "hold":
 			<-p.cancels
 			end.StopReason = event.StopCancelled
@@ -186,12 +197,12 @@ func (p *player) Answer(o event.PermissionOutcome) error {
 
 // SetMode implements session.Agent.
 func (p *player) SetMode(_ context.Context, mode string, _ event.Actor) error {
-	said := make(chan struct{})
-	err := p.do(func() { p.say(event.Mode{ModeID: mode}); close(said) })
-	if err == nil {
-		<-said
+	if p.cast.locked {
+		return errors.New("the mode is locked")
 	}
-	return err
+	p.say(event.Mode{ModeID: mode})
+	p.modes <- struct{}{}
+	return nil
 }
 
 // SetConfigOption implements session.Agent.

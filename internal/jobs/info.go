@@ -48,7 +48,7 @@ func (r *Runner) Info(ctx context.Context, id string) (wire.JobInfo, error) {
 func (r *Runner) whole(ctx context.Context, info list.Info, job session.JobState) wire.JobInfo {
 	out := Line(info)
 	given := job.Given
-	out.Input, out.ResultSummary, out.Verdicts = &given, job.Answer, job.Verdicts
+	out.Input, out.ResultSummary, out.Verdicts, out.Unheld = &given, job.Answer, job.Verdicts, job.Unheld
 	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}
 	a := job.Became
 	if a == nil {

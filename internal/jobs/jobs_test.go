@@ -53,7 +53,8 @@ type options struct {
 	copies string // where working copies are made
 	kept   string // see states
 	audits settings.Audits
-	bound  time.Duration // of auditors
+	bound  time.Duration  // of auditors
+	agent  settings.Agent // the first
 }
 
 // states is where the hub keeps states of files.
@@ -93,9 +94,10 @@ func start(t *testing.T, o options) *hub {
 	if o.folder == "" {
 		o.folder = t.TempDir()
 	}
+	o.agent.Name = "player"
 	manager, err := session.NewManager(session.Options{
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
-		Agents: []settings.Agent{{Name: "player"}, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
+		Agents: []settings.Agent{o.agent, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
 		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
 		Git:    o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits},
 	})
@@ -219,6 +221,12 @@ func (h *hub) count(id string, typ event.Type, name, value string) (n int) {
 		}
 	}
 	return n
+}
+
+func jsonOf(t *testing.T, raw json.RawMessage) (data map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(raw, &data))
+	return data
 }
 
 func TestAJobRunsToItsEnd(t *testing.T) {

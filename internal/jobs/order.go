@@ -90,6 +90,9 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 			o.Session.Worktree = &session.NewWorktree{}
 		}
 	}
+	if o.Session.Mode, err = modeFor(o.Session.Mode, current, o.Session.Agent); err != nil {
+		return err
+	}
 	o.Job.Mode, o.Job.Model = o.Session.Mode, o.Session.Model
 	if o.Session.Name == "" {
 		o.Session.Name = state.FirstSentence(o.Job.Task) // of which the branch is named
@@ -204,6 +207,9 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 	}
 	was, given := b.Info(), job.Given
 	given.RetryOf = id
+	if given.Mode, err = modeFor(given.Mode, r.manager.Settings(), was.Agent); err != nil {
+		return list.Info{}, false, err
+	}
 	again := session.CreateRequest{
 		Agent: was.Agent, Mode: given.Mode, Model: given.Model, Workspace: was.Workspace, Name: state.FirstSentence(given.Task), Actor: by, Key: key,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -51,6 +52,9 @@ type trip struct {
 	resumed string
 	failed  int
 	at      time.Time
+	// modes counts how often the agent's mode was set back; moded is when it may be again.
+	modes int
+	moded time.Time
 }
 
 // follow brings the job forward until it has ended. done is false if its session was closed
@@ -106,7 +110,7 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 		} else if !v.Accepted {
 			return end(event.JobFailed, refusal(v))
 		}
-		return false, b.StepJob(ctx, event.JobStep{Status: event.JobRunning}, event.Actor{})
+		return false, b.StepJob(ctx, event.JobStep{Status: event.JobRunning, Unheld: unheld(job.Given, t.agent(b))}, event.Actor{})
 	}
 	if limit, words := job.Over(t.now(), job.Events); limit != "" {
 		return false, b.StepJob(ctx, event.JobStep{Status: event.JobStopping, Cap: limit, Reason: words}, event.Actor{})
@@ -123,6 +127,8 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 			t.logger.Info("the files at a job's start were not kept", "session", t.id, "err", err)
 		}
 		return false, t.prompt(ctx, b, job)
+	case job.Open && job.Unasked != "":
+		return false, t.setMode(ctx, b, job.Unasked)
 	case job.Open && job.Status == event.JobRunning && t.silent(job):
 		return t.restart(ctx, b, job)
 	case job.Open, job.Waiting > 0, job.End == nil:
@@ -184,6 +190,42 @@ func (t *trip) end(ctx context.Context, b *session.BackgroundSession, job sessio
 		}
 	}
 	return true, b.StepJob(ctx, step, event.Actor{Name: job.By})
+}
+
+// agent are the settings of the job's agent.
+func (t *trip) agent(b *session.BackgroundSession) settings.Agent {
+	return t.manager.Settings().Agent(b.Info().Agent)
+}
+
+const (
+	// mostModes is how often an agent's mode is set back, modeBound how long that may take,
+	// modePause how long the agent then has to report it.
+	mostModes = 3
+	modeBound = 20 * time.Second
+	modePause = 2 * time.Second
+)
+
+// setMode sets an agent that acts unasked to the mode in which it asks. If that does not help,
+// the job is cancelled.
+func (t *trip) setMode(ctx context.Context, b *session.BackgroundSession, is string) error {
+	if now := time.Now(); now.Before(t.moded) {
+		return nil
+	}
+	asks := t.agent(b).Asks
+	why := "it has been set back before"
+	if t.modes++; t.modes <= mostModes {
+		bounded, cancel := context.WithTimeout(ctx, modeBound)
+		defer cancel()
+		err := b.SetMode(bounded, asks, state.TheHub())
+		t.moded = time.Now().Add(modePause)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		why = "it does not take " + asks
+		t.logger.Info("a job's agent keeps its mode", "session", t.id, "err", err)
+	}
+	words := fmt.Sprintf("Its agent went into mode %s, in which it acts without asking, and %s.", state.Cut(state.OneLine(is), mostRefusal/2), why)
+	return b.StepJob(ctx, event.JobStep{Status: event.JobStopping, Reason: words}, event.Actor{})
 }
 
 // silent reports whether the agent has said nothing for longer than the job allows.

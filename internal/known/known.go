@@ -29,6 +29,12 @@ type Agent struct {
 	Install string `json:"install"`
 	// SignIn says how a person signs in.
 	SignIn string `json:"sign_in,omitempty"`
+	// Asks is the mode in which it asks before it does what a policy may forbid; empty if that is
+	// not known. Unasked are those in which it does some of that without asking.
+	Asks    string   `json:"asks,omitempty"`
+	Unasked []string `json:"unasked,omitempty"`
+	// Reports says what it reports of its use: tokens, cost. Empty if that is not known.
+	Reports []string `json:"reports,omitempty"`
 	// Continue is the command that continues a session in the agent's own terminal, with
 	// {id} for the agent's id of it; empty if it is not known.
 	Continue string `json:"continue,omitempty"`

@@ -102,6 +102,8 @@ type JobInfo struct {
 	// project's test commands that ran.
 	FailedCommands []string           `json:"failed_commands,omitempty"`
 	Tests          []event.JobCommand `json:"tests,omitempty"`
+	// Unheld says what of its policy and its limits does not hold with this agent.
+	Unheld []string `json:"unheld,omitempty"`
 	// Verdicts are those of its auditor, the oldest first.
 	Verdicts []event.JobVerdict `json:"verdicts,omitempty"`
 }

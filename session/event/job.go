@@ -94,6 +94,8 @@ type JobStep struct {
 	Reason string `json:"reason,omitempty"`
 	// Cap names the cap that was reached, as JobCaps does.
 	Cap string `json:"cap,omitempty"`
+	// Unheld says, where the job starts, what of its policy and its caps does not hold.
+	Unheld []string `json:"unheld,omitempty"`
 }
 
 // JobLine is a job in lists.
@@ -181,6 +183,9 @@ func (s JobStep) Words() string {
 	}[s.Status]
 	if s.Reason != "" {
 		words += " " + s.Reason
+	}
+	for _, unheld := range s.Unheld {
+		words += " " + unheld
 	}
 	return words
 }

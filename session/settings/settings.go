@@ -36,6 +36,12 @@ type Agent struct {
 	// Continue is the command that continues a session of it in its own terminal, with
 	// {id} for its id of the session; empty if it is not known.
 	Continue string
+	// Asks is the mode in which it asks before it does what a policy may forbid; empty if that is
+	// not known. Unasked are those in which it does some of that without asking.
+	Asks    string
+	Unasked []string
+	// Reports says what it reports of its use: tokens, cost. Empty if that is not known.
+	Reports []string
 	// StartLimit limits its start; 0 means Limits.AgentStart.
 	StartLimit time.Duration
 }
@@ -362,6 +368,10 @@ func (a Agent) CommandDigest() string {
 	sum := sha256.Sum256([]byte(strings.Join(a.Command, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
+
+// ActsUnasked reports whether the agent is known to do in a mode, without asking, what a
+// policy may forbid.
+func (a Agent) ActsUnasked(mode string) bool { return slices.Contains(a.Unasked, mode) }
 
 // Segment returns SegmentTokens or its default.
 func (r Resume) Segment() int {

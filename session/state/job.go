@@ -67,6 +67,8 @@ type Job struct {
 	// StartedAt and FinishedAt are zero before.
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	FinishedAt time.Time `json:"finished_at,omitzero"`
+	// Unheld says what of its policy and its caps does not hold.
+	Unheld []string `json:"unheld,omitempty"`
 	// By is the actor of the step, where that was a person.
 	By string `json:"by,omitempty"`
 
@@ -305,7 +307,7 @@ func (j *Job) statement(at time.Time, n event.Note) {
 		j.Step, j.By = s, n.By
 		switch {
 		case s.Status == event.JobRunning && j.StartedAt.IsZero():
-			j.StartedAt = at
+			j.StartedAt, j.Unheld = at, s.Unheld
 		case s.Status.Ended():
 			j.FinishedAt = at
 		}

@@ -1203,6 +1203,7 @@ export interface JobInfo {
   no_diff?: string
   failed_commands?: string[]
   tests?: JobCommand[]
+  unheld?: string[]
   verdicts?: JobVerdict[]
 }
 
