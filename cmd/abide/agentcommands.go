@@ -145,7 +145,7 @@ func listed(ctx context.Context, s *agentsetup.Setup, registry string) ([]known.
 	}
 	list, err := known.ReadRegistry(data)
 	if err != nil {
-		return nil, fmt.Errorf("--registry %s: %w", registry, err)
+		return nil, cli.Usagef("--registry %s: %w", registry, err)
 	}
 	return list, nil
 }

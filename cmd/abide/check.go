@@ -48,6 +48,9 @@ func (p *program) check(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if id, err = wholeID(dir, id); err != nil {
+		return err
+	}
 	report, err := store.Check(ctx, dir, id, waitingPrompts())
 	if err != nil {
 		return err

@@ -45,6 +45,9 @@ func (p *program) repair(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if id, err = wholeID(dir, id); err != nil {
+		return err
+	}
 	report, unended := store.Repair(ctx, dir, id, store.Options{}, waitingPrompts())
 	if unended != nil && report.Sessions == 0 {
 		return unended

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 
@@ -49,8 +50,11 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	if err == nil {
 		return cli.ExitDone
 	}
+	if ctx.Err() != nil && errors.As(err, new(*url.Error)) {
+		err = fmt.Errorf("%w: %w", context.Canceled, err) // its cause is the signal
+	}
 	if status := cli.Status(0); !errors.As(err, &status) {
-		fmt.Fprintf(stderr, "abide: %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")))
+		fmt.Fprintf(stderr, "abide: %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(cli.Words(err)), "\n", "; ")))
 	}
 	return exitCode(err)
 }
@@ -83,6 +87,7 @@ func exitCode(err error) int {
 	var locked *store.LockedError
 	var unfit *config.UnfitError
 	var missing *agentsetup.NotInstalledError
+	var wrong *config.Error
 	switch {
 	case errors.As(err, &missing):
 		return cli.ExitNotFound
@@ -90,27 +95,21 @@ func exitCode(err error) int {
 		return cli.ExitRefused
 	case errors.As(err, &locked), errors.Is(err, config.ErrRefused), errors.Is(err, state.ErrForbidden), errors.Is(err, localhub.ErrAgent):
 		return cli.ExitRefused
-	case errors.Is(err, auth.ErrInvalid), errors.Is(err, journal.ErrInvalidID), badFlag(err):
+	case errors.Is(err, auth.ErrInvalid), errors.Is(err, journal.ErrInvalidID), errors.As(err, &wrong):
 		return cli.ExitUsage
-	case errors.Is(err, journal.ErrNotFound), errors.Is(err, state.ErrNotFound), errors.Is(err, errNoData):
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, state.ErrNotFound), errors.Is(err, errNoData), errors.Is(err, fs.ErrNotExist):
 		return cli.ExitNotFound
 	}
 	return cli.ExitFailed
-}
-
-// badFlag reports a value on the command line that cannot be.
-func badFlag(err error) bool {
-	var wrong *config.Error
-	return errors.As(err, &wrong) && strings.HasPrefix(wrong.File, "--")
 }
 
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "abide",
 		Short: "Run coding agents and follow them from any device",
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q (`abide --help` lists them)", args[0])
+				return cli.Known(cmd, args[0])
 			}
 			return nil
 		},
@@ -120,9 +119,8 @@ func (p *program) root() *cobra.Command {
 		Version:       versionText(),
 	}
 	root.SetVersionTemplate("abide {{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (see `%s --help`)", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
+	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default ~/.config/abide/config.yaml)")
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
 	root.AddGroup(cli.Groups()...)
@@ -139,6 +137,15 @@ func (p *program) root() *cobra.Command {
 		}
 	}
 	root.AddCommand(p.versionCommand(), cli.ExitTopic())
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = func(_ *cobra.Command, args []string) error {
+			if found, rest, err := root.Find(args); err != nil || found == root && len(rest) > 0 {
+				return cli.Known(root, strings.Join(args, " "))
+			}
+			return nil
+		}
+	}
 	return root
 }
 

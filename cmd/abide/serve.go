@@ -14,6 +14,8 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/config"
+	"github.com/abidehub/abide/internal/localhub"
+	"github.com/abidehub/abide/session/store"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -64,6 +66,11 @@ func (p *program) serve(ctx context.Context, flags config.Flags) (err error) {
 	}
 	warnOf(logger, c)
 	h, err := buildHub(ctx, loader, c, logger)
+	if locked := (*store.LockedError)(nil); errors.As(err, &locked) {
+		if base, none := localhub.Address(locked.Dir); none == nil {
+			return fmt.Errorf("%w: it listens on %s; `abide open -` opens its newest session in the browser, `abide pair` prints a link", err, base)
+		}
+	}
 	if err != nil {
 		return err
 	}

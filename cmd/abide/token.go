@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,6 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/localhub"
-	"github.com/abidehub/abide/session/journal"
 )
 
 // tokenAnswer is the output of `abide token --json`.
@@ -33,8 +33,8 @@ func (p *program) tokenCommand() *cobra.Command {
 			if req.Scope, known = auth.ParseScope(scope); !known {
 				return usagef("--scope is owner, collaborator or viewer")
 			}
-			if req.SessionID != "" && !journal.ValidID(req.SessionID) {
-				return usagef("%q is not the id of a session", req.SessionID)
+			if strings.Trim(req.SessionID, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+				return usagef("%q is not the id of a session (`abide ls` lists them)", req.SessionID)
 			}
 			req.AskedBy = localhub.Asker()
 			return p.token(req)
@@ -54,6 +54,9 @@ func (p *program) token(req auth.TokenRequest) error {
 	}
 	dir, err := p.existing()
 	if err != nil {
+		return err
+	}
+	if req.SessionID, err = wholeID(dir, req.SessionID); err != nil {
 		return err
 	}
 	registry, err := auth.Open(dir, nil, nil)

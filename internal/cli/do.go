@@ -106,7 +106,7 @@ func open(path string) (*os.File, error) {
 		return nil, withCode(ExitNotFound, "there is no file %s", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("attaching a file: %w", err)
+		return nil, fmt.Errorf("reading %s: %s", path, causeOf(errors.Unwrap(err)))
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
@@ -267,6 +267,9 @@ func (p *Program) create() *cobra.Command {
 		prompt, err := p.words(strings.Join(args, ""))
 		if err != nil {
 			return err
+		}
+		if len(args) > 0 && strings.TrimSpace(prompt) == "" {
+			return Usagef("the prompt is empty: leave it out, or say something")
 		}
 		made, err := p.begin(ctx, hub, b, prompt)
 		if err != nil || p.json {

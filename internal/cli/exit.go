@@ -125,13 +125,3 @@ func exitOfAnswer(e *client.RefusedError) int {
 	}
 	return ExitFailed
 }
-
-// Arguments checks the number of arguments as a usage error.
-func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return Usagef("%w (see `%s --help`)", err, cmd.CommandPath())
-		}
-		return nil
-	}
-}

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
 )
 
 func (p *Program) export() *cobra.Command {
@@ -28,6 +30,9 @@ func (p *Program) export() *cobra.Command {
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
 		if !slices.Contains([]string{"jsonl", "markdown", "html", "zip"}, e.Format) {
 			return Usagef("--format is jsonl, markdown, html or zip")
+		}
+		if seq, err := strconv.ParseInt(e.From, 10, 64); err == nil && event.Seq(seq) > s.MaxSeq {
+			return Usagef("--from %s is beyond the end: the last event is %d", e.From, s.MaxSeq)
 		}
 		if file == "" {
 			if e.Format == "zip" && isTerminal(p.Stdout) {
@@ -69,9 +74,9 @@ func (p *Program) importFile() *cobra.Command {
 		Example: "abide import session.zip",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
-		file, err := os.Open(args[0])
+		file, err := open(args[0])
 		if err != nil {
-			return withCode(ExitNotFound, "%w", err)
+			return err
 		}
 		defer file.Close()
 		info, err := hub.Import(ctx, file)

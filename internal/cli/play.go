@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ func (p *Program) play() *cobra.Command {
 		defer done()
 		out := &paced{feed: feedSink(p.Stdout, chosen, style), idle: o.pace.Idle, still: o.noTTY || !isTerminal(p.Stdout), say: p.Stderr}
 		o.pace.Wait = out.wait
+		if out.still && !o.noTTY && (cmd.Flags().Changed("speed") || cmd.Flags().Changed("idle")) {
+			p.notice("stdout is not a terminal: this prints without pauses")
+		}
 		err = playFrom(cmd.Context(), player, o, out.feed.write)
 		if errors.Is(err, context.Canceled) {
 			err = nil // Ctrl-C leaves
@@ -88,7 +92,11 @@ func (p *Program) player(ctx context.Context, name string) (player *playback.Pla
 
 // tape is the source of a player, with the seq of its first event.
 func (p *Program) tape(ctx context.Context, name string) (source observer.Source, first event.Seq, done func(), err error) {
-	if file, err := os.Open(name); err == nil {
+	if strings.ContainsAny(name, "/.") || isFile(name) {
+		file, err := open(name)
+		if err != nil {
+			return nil, 0, nil, err
+		}
 		lines, err := openEventFile(file)
 		if errors.Is(err, errZip) {
 			var unpacked *os.File
@@ -99,7 +107,7 @@ func (p *Program) tape(ctx context.Context, name string) (source observer.Source
 			}
 		}
 		if err != nil {
-			return nil, 0, nil, errors.Join(err, file.Close())
+			return nil, 0, nil, errors.Join(Usagef("%s: %w", name, err), file.Close())
 		}
 		return lines, lines.first, func() { file.Close() }, nil
 	}
@@ -113,6 +121,11 @@ func (p *Program) tape(ctx context.Context, name string) (source observer.Source
 		return nil, 0, nil, err
 	}
 	return hubEvents{hub, s.SessionID}, s.MinSeq, func() { hub.Close() }, nil
+}
+
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 // playFrom plays from where the options say.
@@ -132,6 +145,9 @@ func playFrom(ctx context.Context, player *playback.Player, o playOptions, show 
 // placeOf is the event of a seq or a time.
 func placeOf(ctx context.Context, player *playback.Player, from string) (event.Seq, error) {
 	if n, err := strconv.ParseInt(from, 10, 64); err == nil {
+		if event.Seq(n) > player.Last() {
+			return 0, Usagef("--from %s is beyond the end: the last event is %d", from, player.Last())
+		}
 		return max(event.Seq(n), player.First()), nil
 	}
 	at, err := time.Parse(time.RFC3339, from)

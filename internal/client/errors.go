@@ -50,7 +50,10 @@ type RefusedError struct {
 
 // Error implements error.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the hub answered %d: %s", e.Status, e.Message)
+	if e.Code == "" {
+		return fmt.Sprintf("HTTP status %d, %s: this is no answer of a hub", e.Status, e.Message)
+	}
+	return e.Message
 }
 
 // Final reports whether asking again in the same way is of no use.

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,9 @@ type Options struct {
 	Waiting int64
 }
 
+// notThere is the exit code of a command that is not installed, as in a shell.
+const notThere = 127
+
 // Run runs the command until it ends, and returns its exit code. It records as much
 // as it can; why it cannot is said on Stderr and never stops the command. When ctx
 // ends, the command is told to end.
@@ -131,6 +135,10 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	if err := cmd.Start(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			o.complain("%s: there is no such command", o.Command[0])
+			return notThere, nil
+		}
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
 	go func() { // ends with the process at the latest: a read of stdin cannot be given up

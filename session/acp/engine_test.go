@@ -410,7 +410,7 @@ func TestACommandIsFoundWhereTheAgentWouldFindIt(t *testing.T) {
 	cfg.Command = []string{"my-agent"}
 	cfg.Env["PATH"] = "/nowhere"
 	_, err = acp.Start(context.Background(), cfg, newSink())
-	require.ErrorContains(t, err, `agent command "my-agent": not found in PATH: executable file not found in $PATH (the agent's is "/nowhere")`)
+	require.ErrorContains(t, err, `agent command "my-agent": not found in PATH (the agent's is "/nowhere")`)
 }
 
 // TestAPromptsAttachmentsHaveOneBudget attaches more than the limit of bytes sent

@@ -168,15 +168,18 @@ func (p *pipes) close() {
 // notRunnable describes a failed start for a person. path is the program's, if it was
 // found.
 func notRunnable(command, path string, err error) error {
+	system := syscall.Errno(0)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("agent command %q: not found in PATH: %w", command, err)
+		return fmt.Errorf("agent command %q: %w", command, err)
 	case errors.Is(err, fs.ErrNotExist):
 		// The system's error is the same if only the interpreter of a script is missing.
 		if by := interpreter(path); by != "" {
-			return fmt.Errorf("agent command %q: its interpreter %s does not exist: %w", command, by, err)
+			return &startError{fmt.Sprintf("agent command %q: its interpreter %s does not exist", command, by), err}
 		}
-		return fmt.Errorf("agent command %q does not exist: %w", command, err)
+		return &startError{fmt.Sprintf("agent command %q does not exist", command), err}
+	case errors.As(err, &system):
+		return &startError{fmt.Sprintf("agent command %q cannot be started: %s", command, system), err}
 	}
 	return fmt.Errorf("start agent command %q: %w", command, err)
 }

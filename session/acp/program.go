@@ -40,10 +40,22 @@ func program(name string, env []string) (string, error) {
 		}
 	}
 	if errors.Is(found, exec.ErrNotFound) {
-		return "", fmt.Errorf("%w (the agent's is %q)", found, path)
+		return "", &startError{fmt.Sprintf("not found in PATH (the agent's is %q)", path), found}
 	}
 	return "", found
 }
+
+// startError is the reason for a failed start in words of its own.
+type startError struct {
+	words string
+	cause error
+}
+
+// Error implements error.
+func (e *startError) Error() string { return e.words }
+
+// Unwrap implements the interface of package errors.
+func (e *startError) Unwrap() error { return e.cause }
 
 // variable returns a variable of an environment; the last of its name counts.
 func variable(env []string, name string) string {
