@@ -53,7 +53,7 @@ func routeNeeds() map[string]need {
 		"GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/dismiss": act,
 		"POST " + one + "/record": manage, "POST " + one + "/record/end": manage,
 		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,
-		"POST " + one + "/authenticate": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
+		"POST " + one + "/authenticate": manage, "POST " + one + "/mode": manage, "POST " + one + "/option": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
 		"GET /api/devices": owner, "POST /api/devices/seen": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
 		"POST /api/pairings":              owner,
 		"GET /api/agents/{name}/sessions": owner, "POST /api/agents/{name}/adopt": owner, "GET /api/agents/setup": owner, "POST /api/agents": owner, "POST /api/agents/{name}/check": owner, "POST /api/agents/{name}/login": owner,

@@ -300,6 +300,8 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/cancel", one + "/cancel", nil},
 		{"POST", "/api/sessions/{id}/force-reset", one + "/force-reset", nil},
 		{"POST", "/api/sessions/{id}/authenticate", one + "/authenticate", map[string]string{"method_id": "browser"}},
+		{"POST", "/api/sessions/{id}/mode", one + "/mode", map[string]string{"mode_id": "plan"}},
+		{"POST", "/api/sessions/{id}/option", one + "/option", map[string]string{"config_id": "model", "value": "big"}},
 		{"POST", "/api/sessions/{id}/reopen", one + "/reopen", nil},
 		{"POST", "/api/sessions/{id}/restart", one + "/restart", nil},
 		{"POST", "/api/sessions/{id}/undo", one + "/undo", map[string]any{"turn": 1, "what": "talk"}},

@@ -137,7 +137,7 @@ func TestAnEndThatWasAnsweredIsThereWhereverTheHubIsKilled(t *testing.T) {
 			interruptionOf(t, b)
 			id = b.ID()
 		},
-		func(h *hub) { require.NoError(t, h.session(id).DropAndEnd(ctxOf(t), "done", person("ann"))) },
+		func(h *hub) { require.NoError(t, h.session(id).EndWith(ctxOf(t), session.Ending{Reason: "done", DropQueue: true}, person("ann"))) },
 		[]string{"write events.jsonl", "sync events.jsonl", "rename to queue.json", "the end"},
 		func(h *hub, was bool) {
 			b := h.session(id)
@@ -146,7 +146,7 @@ func TestAnEndThatWasAnsweredIsThereWhereverTheHubIsKilled(t *testing.T) {
 				require.Empty(h.t, b.Queue())
 			}
 			// A prompt is in the queue or removed, never taken.
-			require.NoError(h.t, b.DropAndEnd(ctxOf(h.t), "again", person("ann")))
+			require.NoError(h.t, b.EndWith(ctxOf(h.t), session.Ending{Reason: "again", DropQueue: true}, person("ann")))
 			require.Empty(h.t, b.Queue())
 			require.Len(h.t, payloads[event.UserPrompt](h.t, b), 1)
 			require.Len(h.t, payloads[event.SessionEnd](h.t, b), 1)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -50,24 +51,40 @@ func (b *BackgroundSession) ForceReset(ctx context.Context, actor event.Actor) e
 // session active again. An open interruption is dismissed. While a turn is open, or a
 // prompt is about to open one, it is ErrConflict. Ending an ended session changes nothing.
 func (b *BackgroundSession) End(ctx context.Context, reason string, actor event.Actor) error {
-	if err := state.CheckReason(reason); err != nil {
-		return err
-	}
-	return tell(ctx, b.mail, func(e *engine) error { return e.end(state.EndOf(reason, actor)) })
+	return b.EndWith(ctx, Ending{Reason: reason}, actor)
 }
 
-// DropAndEnd is End after removing the waiting prompts.
-func (b *BackgroundSession) DropAndEnd(ctx context.Context, reason string, actor event.Actor) error {
-	if err := state.CheckReason(reason); err != nil {
+// Ending says how a session ends.
+type Ending struct {
+	Reason string
+	// Result is the session's result, of at most 64 KiB of JSON; nil if it has none.
+	Result json.RawMessage
+	// DropQueue removes the waiting prompts first.
+	DropQueue bool
+}
+
+// maxResult limits a session's result, in bytes.
+const maxResult = 64 << 10
+
+// EndWith is End with a result, or after removing the waiting prompts.
+func (b *BackgroundSession) EndWith(ctx context.Context, e Ending, actor event.Actor) error {
+	if err := state.CheckReason(e.Reason); err != nil {
 		return err
 	}
-	if err := tell(ctx, b.mail, (*engine).mayEnd); err != nil {
-		return err
+	if len(e.Result) > maxResult || e.Result != nil && !json.Valid(e.Result) {
+		return fmt.Errorf("%w: the result is JSON of at most %d KiB", state.ErrInvalid, maxResult>>10)
 	}
-	if err := b.QueueClear(ctx, actor); err != nil {
-		return err
+	if e.DropQueue {
+		if err := tell(ctx, b.mail, (*engine).mayEnd); err != nil {
+			return err
+		}
+		if err := b.QueueClear(ctx, actor); err != nil {
+			return err
+		}
 	}
-	return b.End(ctx, reason, actor)
+	end := state.EndOf(e.Reason, actor)
+	end.Result = e.Result
+	return tell(ctx, b.mail, func(e *engine) error { return e.end(end) })
 }
 
 // AnswerPermission settles a permission request. The first answer wins: when this

@@ -24,6 +24,14 @@ func agentRows() section {
 				"POST", one + "/authenticate", auth.Credential, auth.Manage, false, inSessionWith(authenticateRoute),
 				doc{summary: "Log the agent in by one of the methods its state names. Answers when the agent is ready.", in: wire.Login{}, out: struct{}{}, status: 200},
 			},
+			{
+				"POST", one + "/mode", auth.Credential, auth.Manage, false, inSessionWith(modeRoute),
+				doc{summary: "Change the agent's mode. Answers when the agent took it; the new mode comes as an event.", in: wire.ChosenMode{}, status: 204},
+			},
+			{
+				"POST", one + "/option", auth.Credential, auth.Manage, false, inSessionWith(optionRoute),
+				doc{summary: "Change one of the agent's options, the model among them. Answers when the agent took it; the new values come as an event.", in: wire.ChosenOption{}, status: 204},
+			},
 		},
 	}
 }
@@ -41,4 +49,12 @@ func authenticateRoute(s *API, c *call, own *session.BackgroundSession, in wire.
 		return err
 	}
 	return c.reply(http.StatusOK, struct{}{})
+}
+
+func modeRoute(s *API, c *call, own *session.BackgroundSession, in wire.ChosenMode) error {
+	return c.done(own.SetMode(c.r.Context(), in.ModeID, c.grant.By()))
+}
+
+func optionRoute(s *API, c *call, own *session.BackgroundSession, in wire.ChosenOption) error {
+	return c.done(own.SetConfigOption(c.r.Context(), in.ConfigID, in.Value, c.grant.By()))
 }

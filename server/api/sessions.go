@@ -179,11 +179,11 @@ func reopenRoute(s *API, c *call) error {
 }
 
 func endRoute(s *API, c *call, own *session.BackgroundSession, in wire.EndSession) error {
-	end, dropped := own.End, 0
+	dropped := 0
 	if in.DropQueue {
-		end, dropped = own.DropAndEnd, len(own.Queue())
+		dropped = len(own.Queue())
 	}
-	if err := end(c.r.Context(), in.Reason, c.grant.By()); err != nil {
+	if err := own.EndWith(c.r.Context(), session.Ending{Reason: in.Reason, Result: in.Result, DropQueue: in.DropQueue}, c.grant.By()); err != nil {
 		return err
 	}
 	s.noteDropped(c.r.RemoteAddr, c.grant, own, dropped)

@@ -107,3 +107,15 @@ type AgentLogin struct {
 type LoginInput struct {
 	Text string `json:"text"`
 }
+
+// ChosenMode is the request for another mode of a session's agent.
+type ChosenMode struct {
+	ModeID string `json:"mode_id"`
+}
+
+// ChosenOption is the request for another value of one of its options.
+type ChosenOption struct {
+	ConfigID string `json:"config_id"`
+	// Value is a string, or a boolean for options of that type.
+	Value any `json:"value"`
+}

@@ -4,7 +4,7 @@ package wire
 // TypeScript types are generated from them.
 func Bodies() []any {
 	return []any{
-		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, LoginInput{}, Login{}, PastSessions{}, Adopt{},
+		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, ChosenMode{}, ChosenOption{}, LoginInput{}, Login{}, PastSessions{}, Adopt{},
 		NewJob{}, JobInfo{}, Jobs{},
 		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
 		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},

@@ -71,6 +71,8 @@ type SessionPatch struct {
 // EndSession ends a session. The reason is optional.
 type EndSession struct {
 	Reason string `json:"reason,omitempty"`
+	// Result is the session's result, any JSON of at most 64 KiB.
+	Result json.RawMessage `json:"result,omitempty"`
 	// DropQueue removes the waiting prompts first. Without it a waiting prompt is a
 	// conflict.
 	DropQueue bool `json:"drop_queue,omitempty"`

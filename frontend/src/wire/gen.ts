@@ -1017,6 +1017,7 @@ export interface SessionPatch {
 
 export interface EndSession {
   reason?: string
+  result?: unknown
   drop_queue?: boolean
 }
 
@@ -1103,6 +1104,15 @@ export interface AgentLogin {
   size: number
   ended?: boolean
   error?: string
+}
+
+export interface ChosenMode {
+  mode_id: string
+}
+
+export interface ChosenOption {
+  config_id: string
+  value: unknown
 }
 
 export interface LoginInput {
