@@ -137,7 +137,9 @@ func TestAnEndThatWasAnsweredIsThereWhereverTheHubIsKilled(t *testing.T) {
 			interruptionOf(t, b)
 			id = b.ID()
 		},
-		func(h *hub) { require.NoError(t, h.session(id).EndWith(ctxOf(t), session.Ending{Reason: "done", DropQueue: true}, person("ann"))) },
+		func(h *hub) {
+			require.NoError(t, h.session(id).EndWith(ctxOf(t), session.Ending{Reason: "done", DropQueue: true}, person("ann")))
+		},
 		[]string{"write events.jsonl", "sync events.jsonl", "rename to queue.json", "the end"},
 		func(h *hub, was bool) {
 			b := h.session(id)

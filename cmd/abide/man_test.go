@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,27 @@ func manPages(t *testing.T) map[string][]byte {
 		require.NoError(t, doc.GenMan(cmd, &doc.GenManHeader{
 			Title: strings.ToUpper(name), Section: "1", Date: new(time.Time), Source: "abide", Manual: "abide",
 		}, &page))
-		pages[name+".1"] = bytes.Replace(page.Bytes(), []byte(`"Jan 0001"`), []byte(`""`), 1)
+		pages[name+".1"] = asTyped(bytes.Replace(page.Bytes(), []byte(`"Jan 0001"`), []byte(`""`), 1))
 	}
 	return pages
+}
+
+// flagLine is a flag of a man page with its default as Go shows it, and the line about it.
+var flagLine = regexp.MustCompile(`(?m)^((?:\\fB-[a-z]\\fP, )?\\fB--[a-z-]+\\fP)(\[?=[^\n]*)\n\t([^\n]*)`)
+
+var namedValue = regexp.MustCompile(`\\fB([^\\]+)\\fR`)
+
+// asTyped writes the flags of a man page as people type them: with the name of their value,
+// and without the default, which the text about a flag says where it matters.
+func asTyped(page []byte) []byte {
+	return flagLine.ReplaceAllFunc(page, func(line []byte) []byte {
+		parts := flagLine.FindSubmatch(line)
+		flag, about := string(parts[1]), string(parts[3])
+		if name := namedValue.FindStringSubmatch(about); name != nil && parts[2][0] != '[' {
+			flag += ` \fI` + name[1] + `\fP`
+		} else if parts[2][0] != '[' {
+			flag += ` \fIVALUE\fP`
+		}
+		return []byte(flag + "\n\t" + about)
+	})
 }

@@ -94,7 +94,9 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	answers.waitFor("1-3: ")
 	require.Contains(t, answers.shown(), `{"command":"echo hello"}`)
 	answers.types("1\n")
-	answers.ends(0)
+	require.Contains(t, answers.ends(0), "answered: Allow once")
+	require.Contains(t, s.at("pin", "-").ends(0), "pinned")
+	require.Contains(t, s.at("pin", "-", "--off").ends(0), "not pinned any more")
 
 	waits := s.at("prompt", "-", "/ask", "--wait")
 	waits.waitFor("1-3: ")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/abidehub/abide/internal/agentsetup"
 	"github.com/abidehub/abide/internal/auth"
@@ -42,6 +43,9 @@ type program struct {
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := newProgram(env, stdin, stdout, stderr)
 	root := p.root()
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		unquote(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -57,6 +61,17 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 		fmt.Fprintf(stderr, "abide: %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(cli.Words(err)), "\n", "; ")))
 	}
 	return exitCode(err)
+}
+
+// unquote takes the marks of names out of the descriptions that a completion shows.
+func unquote(cmd *cobra.Command) {
+	cmd.Short = strings.ReplaceAll(cmd.Short, "`", "")
+	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+	}
+	for _, one := range cmd.Commands() {
+		unquote(one)
+	}
 }
 
 func newProgram(env []string, stdin io.Reader, stdout, stderr io.Writer) *program {

@@ -44,6 +44,7 @@ func (p *program) tokenCommand() *cobra.Command {
 	cmd.Flags().StringVar(&req.SessionID, "session", "", "restrict it to the session `ID`; required unless --scope is owner")
 	cmd.Flags().DurationVar(&req.Life, "expires", 0, "lifetime, such as 12h (0 = until revoked)")
 	cmd.Flags().StringVar(&req.Name, "name", "", "display name in the device list and in the log")
+	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"owner", "collaborator", "viewer"}, cobra.ShellCompDirectiveNoFileComp)) // it is there
 	p.jsonFlag(cmd)
 	return cmd
 }

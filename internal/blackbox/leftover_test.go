@@ -78,7 +78,7 @@ func TestNothingThatAnAgentStartedOutlivesIt(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, h *hub, c *screen, session string, pid int){
 		"stopped": func(t *testing.T, h *hub, _ *screen, session string, _ int) {
-			_, err := h.hub.End(t.Context(), session, "", false)
+			_, err := h.hub.End(t.Context(), session, wire.EndSession{})
 			require.NoError(t, err)
 		},
 		"crashed": func(_ *testing.T, _ *hub, c *screen, session string, _ int) { c.prompt(session, "p2", "/crash") },

@@ -66,6 +66,11 @@ func (p *Program) answer() *cobra.Command {
 		if err != nil || p.json {
 			return p.orJSON(resolved, err)
 		}
+		for _, o := range q.Options {
+			if o.OptionID == option {
+				p.say("answered: " + plain.Line(o.Name))
+			}
+		}
 		return nil
 	})
 	cmd.Flags().StringVar(&values, "values", "", "values for a form, a JSON `OBJECT`")

@@ -75,3 +75,5 @@ func (p *Program) JSONFlag(cmd *cobra.Command) {
 
 // PrintJSON prints a value as JSON, see WriteJSON.
 func (p *Program) PrintJSON(value any) error { return WriteJSON(p.Stdout, value) }
+
+func (p *Program) asJSON() bool { return p.json }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -287,7 +288,7 @@ func (p *Program) create() *cobra.Command {
 func (p *Program) cancel() *cobra.Command {
 	return p.quiet(&cobra.Command{
 		Use: "cancel ID", Short: "Stop the turn of a session", Example: "abide cancel -", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+	}, "the agent was asked to stop", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
 		if err := hub.Cancel(ctx, s.SessionID); err != nil {
 			return s, err
 		}
@@ -295,13 +296,15 @@ func (p *Program) cancel() *cobra.Command {
 	})
 }
 
-// quiet makes a command that changes a session and prints it with --json only.
-func (p *Program) quiet(cmd *cobra.Command, change func(context.Context, *client.Hub, wire.SessionInfo, []string) (wire.SessionInfo, error)) *cobra.Command {
+// quiet makes a command that changes a session and prints it with --json only. A person at
+// a terminal is told what was done.
+func (p *Program) quiet(cmd *cobra.Command, done string, change func(context.Context, *client.Hub, wire.SessionInfo, []string) (wire.SessionInfo, error)) *cobra.Command {
 	cmd = p.onSession(cmd, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
 		changed, err := change(ctx, hub, s, args)
 		if err != nil || p.json {
 			return p.orJSON(changed, err)
 		}
+		p.say(done)
 		return nil
 	})
 	p.JSONFlag(cmd)
@@ -311,7 +314,7 @@ func (p *Program) quiet(cmd *cobra.Command, change func(context.Context, *client
 func (p *Program) rename() *cobra.Command {
 	return p.quiet(&cobra.Command{
 		Use: "rename ID NAME", Short: "Give a session another name", Example: "abide rename 9f3a 'the flaky test'", Args: cobra.ExactArgs(2),
-	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) (wire.SessionInfo, error) {
+	}, "renamed", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) (wire.SessionInfo, error) {
 		return hub.Update(ctx, s.SessionID, wire.SessionPatch{Name: &args[0]})
 	})
 }
@@ -329,9 +332,14 @@ func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatc
 	var after leaving
 	cmd := p.quiet(&cobra.Command{
 		Use: name + " ID", Short: short, Example: "abide " + name + " 9f3a\nabide " + name + " 9f3a --off", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+	}, "", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+		words := map[string]string{"pin": "pinned", "archive": "archived"}[name]
+		if off {
+			words = "not " + words + " any more"
+		}
 		if name != "archive" || off {
-			return hub.Update(ctx, s.SessionID, patch(!off))
+			changed, err := hub.Update(ctx, s.SessionID, patch(!off))
+			return changed, p.told(words, err)
 		}
 		decided, err := p.decide(ctx, s, after)
 		if err != nil {
@@ -341,7 +349,7 @@ func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatc
 		if err != nil {
 			return changed, err
 		}
-		return changed, p.leave(ctx, hub, s, decided)
+		return changed, p.told(words, p.leave(ctx, hub, s, decided))
 	})
 	cmd.Flags().BoolVar(&off, "off", false, "undo it")
 	if name == "archive" {
@@ -351,13 +359,16 @@ func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatc
 }
 
 func (p *Program) end() *cobra.Command {
-	var reason string
+	var reason, result string
 	var drop bool
 	var after leaving
 	cmd := p.quiet(&cobra.Command{
 		Use: "end ID", Short: "End a session; a later prompt makes it live again",
 		Example: "abide end - --reason 'merged'", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+	}, "the session is ended", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+		if result != "" && !json.Valid([]byte(result)) {
+			return s, Usagef("--result is not JSON")
+		}
 		if waiting, err := hub.Queue(ctx, s.SessionID); err == nil && len(waiting) > 0 && !drop && p.interactive() {
 			sure, err := p.ask(ctx, time.Now(), fmt.Sprintf("remove %s and end “%s”? [y/N] ", counted(len(waiting), "waiting prompt"), plain.Line(s.Name)))
 			if err != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
@@ -369,7 +380,7 @@ func (p *Program) end() *cobra.Command {
 		if err != nil {
 			return s, err
 		}
-		ended, err := hub.End(ctx, s.SessionID, reason, drop)
+		ended, err := hub.End(ctx, s.SessionID, wire.EndSession{Reason: reason, Result: json.RawMessage(result), DropQueue: drop})
 		if err != nil {
 			return ended, err
 		}
@@ -377,6 +388,7 @@ func (p *Program) end() *cobra.Command {
 	})
 	after.add(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why, in a `WORD` or a few")
+	cmd.Flags().StringVar(&result, "result", "", "the session's result, as `JSON`")
 	cmd.Flags().BoolVar(&drop, "drop-queue", false, "remove the waiting prompts")
 	return cmd
 }

@@ -69,14 +69,17 @@ func (p *Program) importFile() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Bring back an exported session",
-		Long: "Bring back a session that abide export wrote as zip or jsonl, and print its id. The same file again finds the\n" +
+		Long: "Bring back a session that abide export wrote as zip or jsonl, and print its id; - reads stdin. The same file again finds the\n" +
 			"session that is there. An imported session can be read, played and commented on; nothing is added to it.",
-		Example: "abide import session.zip",
+		Example: "abide import session.zip\nabide export 9f3a --hub URL | abide import -",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
-		file, err := open(args[0])
-		if err != nil {
-			return err
+		file := io.NopCloser(p.Stdin)
+		if args[0] != "-" {
+			var err error
+			if file, err = open(args[0]); err != nil {
+				return err
+			}
 		}
 		defer file.Close()
 		info, err := hub.Import(ctx, file)

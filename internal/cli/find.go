@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
 )
 
 const (
@@ -147,6 +148,113 @@ func short(list []wire.SessionInfo) map[string]string {
 		names[s.SessionID] = end[:length]
 	}
 	return names
+}
+
+// completes lets a command complete its arguments and the values of its flags.
+func (p *Program) completes(cmd *cobra.Command) {
+	for _, flag := range []string{cmd.Name() + " status", "format", "redact", "way", "worktree", "method", "preset", cmd.Name() + " scope"} {
+		name := flag[strings.IndexByte(flag, ' ')+1:]
+		if f := cmd.Flags().Lookup(name); f != nil && f.Value.Type() != "bool" {
+			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(valuesOf(flag), cobra.ShellCompDirectiveNoFileComp)) // it is there
+		}
+	}
+	if cmd.Flags().Lookup("agent") != nil {
+		_ = cmd.RegisterFlagCompletionFunc("agent", p.completeAgent) // it is there
+	}
+	sessions := cmd.ValidArgsFunction
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 && sessions != nil {
+			return sessions(cmd, args, word)
+		}
+		if list := valuesOf(strings.Join(append([]string{cmd.Name()}, args[min(len(args), sessionArgs(sessions != nil)):]...), " ") + " …"); list != nil {
+			return list, cobra.ShellCompDirectiveNoFileComp
+		}
+		if len(args) == 1 && sessions != nil {
+			return p.completeOf(cmd, args[0])
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+func sessionArgs(takes bool) int {
+	if takes {
+		return 1
+	}
+	return 0
+}
+
+// valuesOf are the values of a flag, by its name or the command's and its name, or the words
+// that may follow those of a command line, which leaves out the session.
+func valuesOf(name string) []string {
+	kinds := event.ToolKind("").Values()
+	return map[string][]string{
+		"ls status": append(wire.SessionStatus("").Values(), "archived"), "job status": event.JobStatus("").Values(),
+		"format": {"jsonl", "markdown", "html", "zip"}, "redact": {"secrets", "paths", "images", "thoughts", "outputs", "preview"},
+		"way": {"auto", "server", "local", "segmented"}, "worktree": {"keep", "remove", "discard"},
+		"method": {"merge", "rebase", "squash", "ff"}, "preset": {"read", "edit", "edit_test"}, "rules scope": {"session", "agent"},
+		"queue …": {"add", "edit", "move", "rm"}, "branch …": append(branchActs(), "commit"), "job …": {"run", "ls", "show", "cancel", "retry"},
+		"rules …": {"add", "rm"}, "rules add …": {"allow", "reject"}, "rules add allow …": kinds, "rules add reject …": kinds,
+		"devices …": {"revoke"}, "worktrees …": {"rm"},
+	}[name]
+}
+
+// completeOf completes what follows the session of a command: an option of the question
+// that waits, a mode, a model, an option. It is silent about failures.
+func (p *Program) completeOf(cmd *cobra.Command, name string) (list []string, _ cobra.ShellCompDirective) {
+	values := map[string]func(wire.State) setting{"mode": modeIn, "model": modelIn}[cmd.Name()]
+	if values == nil && cmd.Name() != "answer" && cmd.Name() != "option" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	hub, err := p.Connect(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer hub.Close()
+	s, err := p.find(cmd.Context(), hub, name)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if cmd.Name() == "answer" {
+		q, _, err := waiting(cmd.Context(), hub, s)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, o := range q.Options {
+			list = append(list, plain.Line(o.OptionID)+"\t"+plain.Line(o.Name))
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+	now, err := hub.State(cmd.Context(), s.SessionID)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if values == nil {
+		for _, o := range optionsIn(now) {
+			list = append(list, plain.Line(o.ID))
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, c := range values(now).Choices {
+		list = append(list, plain.Line(c.ID)+"\t"+plain.Line(c.Name))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeAgent completes the name of a configured agent; it is silent about failures.
+func (p *Program) completeAgent(cmd *cobra.Command, _ []string, _ string) (list []string, _ cobra.ShellCompDirective) {
+	hub, err := p.Connect(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer hub.Close()
+	agents, err := hub.Agents(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, a := range agents.Agents {
+		list = append(list, plain.Line(a.Name)+"\t"+plain.Line(a.Description))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeSession completes the id of a session; it is silent about failures.

@@ -60,7 +60,6 @@ func (p *Program) ls() *cobra.Command {
 	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
-	cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(append(wire.SessionStatus("").Values(), "archived"), cobra.ShellCompDirectiveNoFileComp))
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)
 	return cmd
@@ -370,32 +369,6 @@ func (p *Program) orJSON(value any, err error) error {
 		return err
 	}
 	return p.PrintJSON(value)
-}
-
-func (p *Program) rules() *cobra.Command {
-	cmd := p.onSession(&cobra.Command{
-		Use: "rules ID", Short: "List the permission rules that answer in a session",
-		Example: "abide rules -", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
-		rules, err := hub.Rules(ctx, s.SessionID)
-		if err != nil || p.json {
-			return p.orJSON(wire.Rules{Rules: append([]wire.Rule{}, rules...)}, err)
-		}
-		var rows [][]string
-		for _, r := range rules {
-			about := r.Title
-			if about == "" {
-				about = string(r.Kind)
-			}
-			if r.Suspended {
-				about += " (suspended)"
-			}
-			rows = append(rows, []string{plain.Line(r.ID), plain.Line(string(r.Effect)), plain.Line(string(r.Scope)), plain.Line(r.CreatedBy), plain.Line(about)})
-		}
-		return p.table(rows)
-	})
-	p.JSONFlag(cmd)
-	return cmd
 }
 
 func (p *Program) health() *cobra.Command {

@@ -50,6 +50,7 @@ func (w *waitFlags) add(cmd *cobra.Command) {
 
 func (p *Program) prompt() *cobra.Command {
 	var wait, queue, now bool
+	var at string
 	var w waitFlags
 	var files []string
 	cmd := p.onSession(&cobra.Command{
@@ -86,6 +87,11 @@ func (p *Program) prompt() *cobra.Command {
 		case now:
 			ask.When = wire.WhenNow
 		}
+		if at != "" {
+			if ask.ScheduledAt, err = timeOf(at, time.Now()); err != nil {
+				return err
+			}
+		}
 		asked, err := again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, ask) })
 		if err != nil {
 			return err
@@ -93,6 +99,10 @@ func (p *Program) prompt() *cobra.Command {
 		if !wait {
 			if p.json {
 				return p.PrintJSON(promptAnswer{SessionID: s.SessionID, PromptAnswer: asked})
+			}
+			if ask.ScheduledAt != nil {
+				p.notice("waits in the queue until %s", ask.ScheduledAt.Local().Format(time.DateTime))
+				return nil
 			}
 			if asked.Outcome == wire.FateQueued && asked.Position != nil {
 				p.notice("queued, %d before it", *asked.Position)
@@ -105,6 +115,7 @@ func (p *Program) prompt() *cobra.Command {
 	cmd.Flags().BoolVar(&queue, "queue", false, "put it into the queue, even while the agent is idle")
 	cmd.Flags().BoolVar(&now, "now", false, "stop the turn at work, and send it before all that wait")
 	w.add(cmd)
+	cmd.Flags().StringVar(&at, "at", "", "let it wait in the queue until `TIME`: 15:04, 2026-02-21T15:04:00Z, or 90m from now")
 	cmd.Flags().StringArrayVar(&files, "attach", nil, "send `FILE` with the prompt; may be given again")
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)

@@ -258,6 +258,21 @@ func (p *Program) notice(format string, args ...any) {
 	fmt.Fprintf(p.Stderr, "abide: %s\n", plain.Line(fmt.Sprintf(format, args...)))
 }
 
+// say tells a person at a terminal what was done.
+func (p *Program) say(words string) {
+	if isTerminal(p.Stdout) && words != "" && !p.json {
+		p.notice("%s", words)
+	}
+}
+
+// told says what was done, or passes an error on.
+func (p *Program) told(words string, err error) error {
+	if err == nil {
+		p.say(words)
+	}
+	return err
+}
+
 // branch shows where a session's branch stands, or acts on it.
 func (p *Program) branch() *cobra.Command {
 	var to branchFlags

@@ -198,7 +198,7 @@ func (p *Program) dismiss() *cobra.Command {
 		Use: "dismiss ID", Short: "Leave an interrupted turn as it is",
 		Long:    "Leave an interrupted turn as it is. Queued prompts continue.",
 		Example: "abide dismiss -", Args: cobra.ExactArgs(1),
-	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+	}, "dismissed", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
 		open, err := interruption(ctx, hub, s)
 		if err != nil {
 			return s, err

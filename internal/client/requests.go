@@ -157,10 +157,10 @@ func (h *Hub) Cancel(ctx context.Context, id string) error {
 }
 
 // End closes a session; a later prompt makes it live again. Waiting prompts are removed
-// with dropQueue, and a conflict without.
-func (h *Hub) End(ctx context.Context, id, reason string, dropQueue bool) (wire.SessionInfo, error) {
+// with DropQueue, and a conflict without.
+func (h *Hub) End(ctx context.Context, id string, e wire.EndSession) (wire.SessionInfo, error) {
 	var info wire.SessionInfo
-	err := h.do(ctx, http.MethodPost, session(id)+"/end", wire.EndSession{Reason: reason, DropQueue: dropQueue}, &info)
+	err := h.do(ctx, http.MethodPost, session(id)+"/end", e, &info)
 	return info, err
 }
 

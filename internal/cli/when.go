@@ -1,0 +1,23 @@
+package cli
+
+import "time"
+
+// timeOf reads a time that is to come: a time of the day, the next of its kind, a date with
+// a time, or how long it is from now on.
+func timeOf(text string, now time.Time) (*time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return &at, nil
+	}
+	if wait, err := time.ParseDuration(text); err == nil && wait > 0 {
+		return new(now.Add(wait)), nil
+	}
+	clock, err := time.Parse("15:04", text)
+	if err != nil {
+		return nil, Usagef("%q is not a time: name one such as 15:04, 2026-02-21T15:04:00Z or 90m", text)
+	}
+	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	if !at.After(now) {
+		at = time.Date(now.Year(), now.Month(), now.Day()+1, clock.Hour(), clock.Minute(), 0, 0, now.Location())
+	}
+	return &at, nil
+}
