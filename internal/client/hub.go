@@ -186,12 +186,14 @@ func (h *Hub) send(ctx context.Context, method, path string, header http.Header,
 	if body == nil {
 		return h.request(ctx, method, path, header, nil, answer)
 	}
-	encoded, err := json.Marshal(body)
-	if err != nil {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false) // a recording keeps the bytes of its agent
+	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode request for %s: %w", path, err)
 	}
 	header.Set("Content-Type", "application/json")
-	return h.request(ctx, method, path, header, bytes.NewReader(encoded), answer)
+	return h.request(ctx, method, path, header, bytes.NewReader(encoded.Bytes()), answer)
 }
 
 func (h *Hub) request(ctx context.Context, method, path string, header http.Header, content io.Reader, answer any) error {

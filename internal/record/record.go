@@ -294,15 +294,17 @@ func (t *tape) put(payloads []event.Payload) {
 			t.say("an event of type %s was left out: %v", p.EventType(), err)
 			continue
 		}
-		line, err := json.Marshal(struct {
+		var line bytes.Buffer
+		encoder := json.NewEncoder(&line)
+		encoder.SetEscapeHTML(false) // the bytes of the wire stay
+		if err := encoder.Encode(struct {
 			Type event.Type      `json:"type"`
 			Data json.RawMessage `json:"data"`
-		}{draft.Type, draft.Data})
-		if err != nil {
+		}{draft.Type, draft.Data}); err != nil {
 			t.say("an event of type %s was left out: %v", p.EventType(), err)
 			continue
 		}
-		lines = append(append(lines, line...), '\n')
+		lines = append(lines, line.Bytes()...)
 	}
 	lines = append(t.early, lines...)
 	t.early = nil

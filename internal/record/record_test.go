@@ -192,6 +192,39 @@ func TestASessionIsNamedAfterWhatItsAgentSays(t *testing.T) {
 	}
 }
 
+// A recording has the bytes of the wire: nothing is escaped as for a web page.
+func TestARecordingKeepsTheBytesOfTheWire(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	offline, err := record.OpenOffline(data)
+	require.NoError(t, err)
+	says := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentInfo":{"name":"a & <b>","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}` + "\n"
+	client := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}` + "\n"
+	_, err = record.Run(t.Context(), record.Options{
+		Command: []string{"sh", "-c", `read a; read b; printf '%s' "$0"`, says}, Agent: "mine",
+		Stdin:   io.NopCloser(strings.NewReader(client)), Stdout: io.Discard, Stderr: io.Discard, Dir: record.Dir(data),
+		Begin: func(ctx context.Context, agent string) (record.Destination, record.Left, error) {
+			return offline.Begin(ctx, agent, "/w", "")
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, offline.Close())
+	var all bytes.Buffer
+	require.NoError(t, filepath.WalkDir(filepath.Join(data, "sessions"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	}))
+	require.Contains(t, all.String(), `"raw":{`)
+	require.Contains(t, all.String(), "a & <b>")
+	require.NotContains(t, all.String(), `\u0026`)
+	require.NotContains(t, all.String(), `\u003c`)
+}
+
 // TestASessionBeginsOnceItsHubIsBack begins a session at a hub that restarts meanwhile,
 // and at one that refuses.
 func TestASessionBeginsOnceItsHubIsBack(t *testing.T) {

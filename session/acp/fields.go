@@ -246,13 +246,15 @@ func (f *fields) objects(key string, read func(*fields)) bool {
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
 // mustJSON encodes values that cannot fail to encode: structs of strings and
-// numbers.
+// numbers. The agent's own JSON within keeps its bytes.
 func mustJSON(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
 		panic(fmt.Sprintf("acp: encode %T: %v", v, err))
 	}
-	return data
+	return bytes.TrimSuffix(data.Bytes(), []byte("\n"))
 }
 
 func sortedKeys[V any](m map[string]V) []string {
