@@ -55,6 +55,9 @@ func (p *Program) play() *cobra.Command {
 		}
 		defer done()
 		out := &paced{feed: feedSink(p.Stdout, chosen, style), idle: o.pace.Idle, still: o.noTTY || !isTerminal(p.Stdout), say: p.Stderr}
+		if out.still {
+			out.feed = foldedSink(p.Stdout, chosen, style)
+		}
 		o.pace.Wait = out.wait
 		if out.still && !o.noTTY && (cmd.Flags().Changed("speed") || cmd.Flags().Changed("idle")) {
 			p.notice("stdout is not a terminal: this prints without pauses")

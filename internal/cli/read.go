@@ -63,6 +63,13 @@ func feedSink(w io.Writer, level plain.Level, style plain.Style) sink {
 	return sink{write: feed.Write, flush: out.Flush, close: func() error { return errors.Join(feed.Close(), out.Flush()) }}
 }
 
+// foldedSink is feedSink with each message and call whole, written when its turn has ended.
+func foldedSink(w io.Writer, level plain.Level, style plain.Style) sink {
+	out := bufio.NewWriterSize(w, 64<<10)
+	folded := plain.NewFolded(plain.NewFeed(out, level, style))
+	return sink{write: folded.Write, flush: out.Flush, close: func() error { return errors.Join(folded.Close(), out.Flush()) }}
+}
+
 // rawSink writes each event as one line of JSON.
 func rawSink(w io.Writer) sink {
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -119,7 +126,7 @@ func (p *Program) show() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to := feedSink(p.Stdout, much, style)
+		to := foldedSink(p.Stdout, much, style)
 		if p.json {
 			to = turnSink(p.Stdout)
 		}

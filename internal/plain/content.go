@@ -41,18 +41,34 @@ type entry struct {
 }
 
 // Asked is the action that a permission request would allow, beside its title: the
-// whole input, the text and the changes of its tool call, or the fields of its
+// input as a person reads it, the text and the changes of its tool call, or the fields of its
 // form, each line indented.
-func Asked(q event.PermissionRequest) string {
-	var call struct {
-		RawInput json.RawMessage `json:"rawInput"`
-		Content  json.RawMessage `json:"content"`
-	}
+func Asked(q event.PermissionRequest) string { return asked(q, nil) }
+
+// askedCall is the tool call of a permission request, as ACP has it.
+type askedCall struct {
+	ToolCallID string          `json:"toolCallId"`
+	RawInput   json.RawMessage `json:"rawInput"`
+	Content    json.RawMessage `json:"content"`
+}
+
+func callOf(q event.PermissionRequest) askedCall {
+	var call askedCall
 	_ = json.Unmarshal(q.ToolCall, &call) // a request without a call has none of it
-	var b strings.Builder
-	if len(call.RawInput) > 0 && string(call.RawInput) != "null" && string(call.RawInput) != "{}" {
-		b.WriteString(Text(string(call.RawInput)) + "\n")
+	return call
+}
+
+// asked is Asked over the known facts of the call; nil if there are none.
+func asked(q event.PermissionRequest, known *event.ToolCallFields) string {
+	call := callOf(q)
+	if known != nil && input(call.RawInput, nil) == "" {
+		call.RawInput = known.RawInput
 	}
+	if known != nil && toolDetail(call.Content) == "" {
+		call.Content = known.Whole()
+	}
+	var b strings.Builder
+	b.WriteString(input(call.RawInput, call.Content))
 	b.WriteString(toolDetail(call.Content))
 	for _, field := range Fields(q.Form) {
 		b.WriteString(field.String() + "\n")

@@ -245,7 +245,14 @@ func (f *Feed) question(e event.Event, p event.PermissionRequest) error {
 	}
 	text := f.style.Yellow("? " + Line(p.Title))
 	if f.level > Compact {
-		text += "\n" + Asked(p)
+		var known *event.ToolCallFields
+		call := callOf(p)
+		if entry := f.find(func(e *transcript.Entry) bool {
+			return e.Tool != nil && call.ToolCallID != "" && e.Tool.ToolCallID == call.ToolCallID
+		}); entry != nil {
+			known = entry.Tool
+		}
+		text += "\n" + asked(p, known)
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -3,10 +3,15 @@ package plain
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/mail"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 )
 
 // Field is one value that a form asks for.
@@ -18,6 +23,7 @@ type Field struct {
 
 	title, about, kind string
 	limits             string
+	within             property
 	choices            []fieldChoice
 	many               bool
 }
@@ -81,7 +87,7 @@ func keys(object json.RawMessage) []string {
 }
 
 func newField(name string, required bool, p property) Field {
-	f := Field{Name: name, Required: required, Default: p.Default, title: p.Title, about: p.Description, kind: p.Type}
+	f := Field{Name: name, Required: required, Default: p.Default, title: p.Title, about: p.Description, kind: p.Type, within: p}
 	if f.title == "" {
 		f.title = name
 	}
@@ -208,7 +214,7 @@ func (f Field) Read(typed string) (any, error) {
 			}
 			list = append(list, value)
 		}
-		return list, nil
+		return list, f.fits(float64(len(list)), f.within.MinItems, f.within.MaxItems, " of them")
 	case len(f.choices) > 0:
 		return f.one(typed)
 	case f.kind == "boolean":
@@ -218,15 +224,61 @@ func (f Field) Read(typed string) (any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a whole number", typed)
 		}
-		return number, nil
+		return number, f.fits(float64(number), f.within.Minimum, f.within.Maximum, "")
 	case f.kind == "number":
 		number, err := strconv.ParseFloat(typed, 64)
 		if data, bad := json.Marshal(number); err == nil && bad == nil {
-			return json.Number(data), nil
+			return json.Number(data), f.fits(number, f.within.Minimum, f.within.Maximum, "")
 		}
 		return nil, fmt.Errorf("%q is not a number", typed)
 	}
-	return typed, nil
+	if err := f.fits(float64(utf8.RuneCountInString(typed)), f.within.MinLength, f.within.MaxLength, " characters"); err != nil {
+		return nil, err
+	}
+	return typed, formed(typed, f.within.Format)
+}
+
+// fits checks a number against the limits of a field, of which it is a count.
+func (f Field) fits(n float64, least, most *json.Number, of string) error {
+	for _, limit := range []struct {
+		at   *json.Number
+		over func(at float64) bool
+	}{{least, func(at float64) bool { return n < at }}, {most, func(at float64) bool { return n > at }}} {
+		if limit.at == nil {
+			continue
+		}
+		if at, err := limit.at.Float64(); err == nil && limit.over(at) {
+			return fmt.Errorf("%s takes%s", Line(f.title), strings.TrimPrefix(between(least, most, of), ","))
+		}
+	}
+	return nil
+}
+
+// formed checks the form of a text.
+func formed(text, format string) error {
+	var err error
+	words := ""
+	switch format {
+	case "email":
+		words = "an address such as ann@example.org"
+		_, err = mail.ParseAddress(text)
+	case "uri":
+		words = "an address such as https://example.org"
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			err = errors.ErrUnsupported
+		}
+	case "date":
+		words = "a date such as 2026-02-21"
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		words = "a time such as 2026-02-21T14:00:00Z"
+		_, err = time.Parse(time.RFC3339, text)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not %s", text, words)
+	}
+	return nil
 }
 
 // one is the choice that a person means by its number, value or title.

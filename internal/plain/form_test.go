@@ -83,3 +83,31 @@ func TestAFieldReadsWhatAPersonTypes(t *testing.T) {
 		require.EqualError(t, err, c.fault)
 	}
 }
+
+// A value outside of its limits is refused when it is typed, in words.
+func TestAFieldChecksItsLimits(t *testing.T) {
+	fields := map[string]plain.Field{}
+	for _, field := range plain.Fields(json.RawMessage(`{"properties":{
+		"n":{"type":"integer","minimum":1,"maximum":9},"x":{"type":"number","maximum":0.5},
+		"s":{"type":"string","title":"Name","minLength":2,"maxLength":3},"l":{"type":"array","maxItems":2,"items":{"enum":["a","b","c"]}},
+		"mail":{"type":"string","format":"email"},"site":{"type":"string","format":"uri"},"day":{"type":"string","format":"date"},"at":{"type":"string","format":"date-time"}}}`)) {
+		fields[field.Name] = field
+	}
+	for _, c := range []struct{ field, typed, fault string }{
+		{"n", "0", "n takes 1 to 9"}, {"n", "10", "n takes 1 to 9"}, {"n", "9", ""},
+		{"x", "0.6", "x takes at most 0.5"}, {"x", "-4", ""},
+		{"s", "a", "Name takes 2 to 3 characters"}, {"s", "äöüß", "Name takes 2 to 3 characters"}, {"s", "äöü", ""},
+		{"l", "a,b,c", "l takes at most 2 of them"}, {"l", "a,b", ""},
+		{"mail", "ann", `"ann" is not an address such as ann@example.org`}, {"mail", "ann@example.org", ""},
+		{"site", "example", `"example" is not an address such as https://example.org`}, {"site", "https://example.org/a", ""},
+		{"day", "21.2.2026", `"21.2.2026" is not a date such as 2026-02-21`}, {"day", "2026-02-21", ""},
+		{"at", "2026-02-21", `"2026-02-21" is not a time such as 2026-02-21T14:00:00Z`}, {"at", "2026-02-21T14:00:00Z", ""},
+	} {
+		_, err := fields[c.field].Read(c.typed)
+		if c.fault == "" {
+			require.NoError(t, err, "%s %q", c.field, c.typed)
+			continue
+		}
+		require.EqualError(t, err, c.fault)
+	}
+}

@@ -53,13 +53,21 @@ func written(t *testing.T, level plain.Level, style plain.Style, payloads ...eve
 	t.Helper()
 	var out bytes.Buffer
 	feed := plain.NewFeed(&out, level, style)
-	for i, p := range payloads {
-		draft, err := event.NewDraft(p, 1, time.Unix(int64(i), 0).UTC())
-		require.NoError(t, err)
-		require.NoError(t, feed.Write(event.Event{Seq: event.Seq(i + 1), Time: draft.Time, Type: draft.Type, Turn: 1, Data: draft.Data}))
+	for _, e := range events(t, payloads...) {
+		require.NoError(t, feed.Write(e))
 	}
 	require.NoError(t, feed.Close())
 	return out.String()
+}
+
+func events(t *testing.T, payloads ...event.Payload) (list []event.Event) {
+	t.Helper()
+	for i, p := range payloads {
+		draft, err := event.NewDraft(p, 1, time.Unix(int64(i), 0).UTC())
+		require.NoError(t, err)
+		list = append(list, event.Event{Seq: event.Seq(i + 1), Time: draft.Time, Type: draft.Type, Turn: 1, Data: draft.Data})
+	}
+	return list
 }
 
 func call(id, title string, status event.ToolStatus, content string) event.ToolCallFields {
@@ -95,9 +103,9 @@ func session() []event.Payload {
 func TestAFeedWritesWhatItsLevelAsksFor(t *testing.T) {
 	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nI will do so.\n? Edit a.go\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
 		"! the turn ended: refusal: no\n\n› again\n", written(t, plain.Compact, false, session()...))
-	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nI will do so.\n? Edit a.go\n  {\"path\":\"/a.go\"}\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
+	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nI will do so.\n? Edit a.go\n  /a.go\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
 		"• Edit a.go\n✗ go test (failed)\n… sleep (not finished)\n! the turn ended: refusal: no\n\n› again\n", written(t, plain.Normal, false, session()...))
-	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nhm\nI will do so.\n? Edit a.go\n  {\"path\":\"/a.go\"}\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
+	require.Equal(t, "› fix\n› it\n  + a.png, 3 bytes\nhm\nI will do so.\n? Edit a.go\n  /a.go\n  1 Allow · 2 Reject\n  → Allow (phone)\n"+
 		"• Edit a.go\n--- /a.go\n+++ /a.go\n@@ -1,1 +1,1 @@\n-x\n+y\n\n✗ go test (failed)\n  FAIL\n  exit 1\n\n[x] look\n[ ] act\n"+
 		"… sleep (not finished)\n! the turn ended: refusal: no\n\n› again\n", written(t, plain.Full, false, session()...))
 }
@@ -125,4 +133,51 @@ func TestColoursWrapWholeLinesAndAreTakenBack(t *testing.T) {
 	require.Contains(t, text, "\x1b[1m› fix\x1b[0m\n")
 	require.Equal(t, strings.Count(text, "\x1b[")/2, strings.Count(text, "\x1b[0m"))
 	require.NotContains(t, written(t, plain.Full, false, session()...), "\x1b")
+}
+
+// A question shows what would be done as a person reads it, never JSON in one line.
+func TestAQuestionShowsItsCommandPathAndChanges(t *testing.T) {
+	for call, want := range map[string]string{
+		`{"rawInput":{"command":"cd a &&\nmake","cwd":"/w","timeout":5}}`: "  $ cd a &&\n    make\n  cwd: /w\n  timeout: 5\n",
+		`{"rawInput":{"command":["git","commit","-m","it's done"]}}`:      "  $ git commit -m 'it'\\''s done'\n",
+		`{"rawInput":{"file_path":"/a.go","limit":10}}`:                   "  /a.go\n  limit: 10\n",
+		`{"rawInput":{"edits":[{"at":1}],"note":"one\ntwo"}}`:             "  edits:\n    [\n      {\n        \"at\": 1\n      }\n    ]\n  note:\n    one\n    two\n",
+		`{"rawInput":"look\u001b[2J"}`:                                    "  look␛[2J\n",
+		`{"rawInput":null}`:                                               "",
+		`{"rawInput":{}}`:                                                 "",
+		`{"rawInput":{"path":"/a","content":"y\n","mode":"new"},"content":[{"type":"diff","path":"/a","newText":"y\n"}]}`: "  mode: new\n  --- /a\n  +++ /a\n  @@ -0,0 +1,1 @@\n  +y\n",
+	} {
+		require.Equal(t, want, plain.Asked(event.PermissionRequest{ToolCall: json.RawMessage(call)}), call)
+	}
+}
+
+// A folded session has each message and call in one piece where it began.
+func TestAFoldedSessionHasMessagesAndCallsWhole(t *testing.T) {
+	var b strings.Builder
+	folded := plain.NewFolded(plain.NewFeed(&b, plain.Normal, false))
+	for _, e := range events(t,
+		event.UserPrompt{PromptID: "p", Text: "go"},
+		event.AgentMessage{MessageID: "m", Text: "One "},
+		event.ToolCall{ToolCallFields: call("1", "look", event.ToolPending, "")},
+		event.AgentMessage{MessageID: "m", Text: "two"},
+		event.AgentMessage{MessageID: "n", Text: "three"},
+		event.ToolCallUpdate{ToolCallFields: call("1", "", event.ToolFailed, "")},
+		event.AgentMessage{MessageID: "m", Text: " four"},
+		event.TurnEnd{PromptID: "p", StopReason: event.StopEndTurn},
+		event.UserPrompt{PromptID: "q", Text: "on"},
+		event.AgentMessage{MessageID: "m", Text: "five"},
+	) {
+		require.NoError(t, folded.Write(e))
+	}
+	require.NotContains(t, b.String(), "five", "the turn has not ended")
+	require.NoError(t, folded.Close())
+	require.Equal(t, "› go\nOne two four\n✗ look (failed)\nthree\n\n› on\nfive\n", b.String())
+}
+
+// A question about a call that is known shows the changes of that call.
+func TestAQuestionShowsTheKnownCall(t *testing.T) {
+	text := written(t, plain.Normal, false,
+		event.ToolCall{ToolCallFields: call("1", "Edit a", event.ToolPending, `[{"type":"diff","path":"/a","newText":"y\n"}]`)},
+		event.PermissionRequest{PermissionID: "q", Title: "May I?", ToolCall: json.RawMessage(`{"toolCallId":"1"}`)})
+	require.Contains(t, text, "? May I?\n  --- /a\n  +++ /a\n")
 }

@@ -203,7 +203,7 @@ func TestARecordingKeepsTheBytesOfTheWire(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}` + "\n"
 	_, err = record.Run(t.Context(), record.Options{
 		Command: []string{"sh", "-c", `read a; read b; printf '%s' "$0"`, says}, Agent: "mine",
-		Stdin:   io.NopCloser(strings.NewReader(client)), Stdout: io.Discard, Stderr: io.Discard, Dir: record.Dir(data),
+		Stdin: io.NopCloser(strings.NewReader(client)), Stdout: io.Discard, Stderr: io.Discard, Dir: record.Dir(data),
 		Begin: func(ctx context.Context, agent string) (record.Destination, record.Left, error) {
 			return offline.Begin(ctx, agent, "/w", "")
 		},
