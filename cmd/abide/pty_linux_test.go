@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -198,4 +199,24 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 	attached.waitFor("1-3: ")
 	s.do("answer", "-", "3")
 	require.Contains(t, attached.ends(0), "You chose `no`.")
+}
+
+// At a terminal ls begins with this project; a pipe gets the sessions of all.
+func TestAtATerminalTheListBeginsWithThisProject(t *testing.T) {
+	s := newShell(t)
+	s.do("new", "--name", "of the first")
+	other := filepath.Join(s.dir, "other")
+	require.NoError(t, os.Mkdir(other, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "AGENTS.md"), nil, 0o600))
+	s.dir = other
+	s.do("new", "--name", "of the second")
+
+	here := s.at("ls").ends(0)
+	require.Contains(t, here, "of the second")
+	require.NotContains(t, here, "of the first")
+	require.Contains(t, here, "abide ls --all")
+	for _, all := range []string{s.at("ls", "--all").ends(0), s.at("ls", "--all", "--status", "idle").ends(0), s.do("ls")} {
+		require.Contains(t, all, "of the first")
+		require.Contains(t, all, "of the second")
+	}
 }

@@ -31,14 +31,12 @@ func (p *Program) ls() *cobra.Command {
 		Use:   "ls",
 		Short: "List sessions, those changed last first",
 		Long: "List sessions, those changed last first: a short id that every other command takes, the status, how long ago\n" +
-			"it changed, the name, and the last thing said.",
-		Example: "abide ls\nabide ls --status needs_you\nabide ls --project . --json",
+			"it changed, the name, and the last thing said. At a terminal those of this project, which is the nearest directory\n" +
+			"upwards that holds AGENTS.md or .git; with --all, --project or --hub, and into a pipe, those of all projects.",
+		Example: "abide ls\nabide ls --all\nabide ls --status needs_you\nabide ls --project . --json",
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
-		if all && q.Status != "" {
-			return Usagef("--all and --status exclude each other")
-		}
-		if all {
+		if all && q.Status == "" {
 			q.Status = "all"
 		}
 		if limit < 0 {
@@ -54,9 +52,17 @@ func (p *Program) ls() *cobra.Command {
 			}
 			q.Project = path
 		}
+		if !all && q.Project == "" && p.hub == "" && !p.json && isTerminal(p.Stdout) {
+			root, err := projectRoot()
+			if err != nil {
+				return err
+			}
+			p.notice("sessions of %s; `abide ls --all` lists those of all projects", root)
+			q.Project = root
+		}
 		return p.list(ctx, hub, q, limit)
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "archived sessions, too")
+	cmd.Flags().BoolVar(&all, "all", false, "sessions of all projects, and archived ones, too")
 	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
