@@ -147,7 +147,7 @@ func (b *BackgroundSession) StepJob(ctx context.Context, step event.JobStep, by 
 
 // JudgeJob records a verdict of an auditor, once for the job and once for the result of each
 // turn. One that comes too late is dropped.
-func (b *BackgroundSession) JudgeJob(ctx context.Context, v event.JobVerdict) error {
+func (b *BackgroundSession) JudgeJob(ctx context.Context, v event.JobVerdict, by event.Actor) error {
 	raw, err := json.Marshal(v)
 	if err != nil { // strings and numbers alone
 		return err
@@ -164,7 +164,7 @@ func (b *BackgroundSession) JudgeJob(ctx context.Context, v event.JobVerdict) er
 		if err := e.refusal(); err != nil {
 			return err
 		}
-		_, err := e.write(e.entries(event.Note{Method: state.NoteJobVerdict, Text: event.Text(v.Words()), Raw: raw})...)
+		_, err := e.write(e.entries(event.Note{Method: state.NoteJobVerdict, Text: event.Text(v.Words()), Raw: raw, By: by.Name, ByID: by.ID})...)
 		return e.stuck(err)
 	})
 }

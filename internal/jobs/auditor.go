@@ -70,13 +70,13 @@ func (t *trip) judge(ctx context.Context, b *session.BackgroundSession, job sess
 	command, configured := audits.Commands[name]
 	if !configured {
 		v.Reason = "It is not in the configuration any more."
-		return v, false, b.JudgeJob(ctx, v)
+		return v, false, b.JudgeJob(ctx, v, state.TheHub())
 	}
 	done, err := t.ask(ctx, b, job, command, dir, in, &v)
 	if !done || err != nil {
 		return v, false, err
 	}
-	return v, false, b.JudgeJob(ctx, v)
+	return v, false, b.JudgeJob(ctx, v, state.TheHub())
 }
 
 // ask runs an auditor and notes what it says. done is false if the job went on meanwhile, or
