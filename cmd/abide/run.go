@@ -135,7 +135,6 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SetVersionTemplate("abide {{.Version}}\n")
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().StringVar(&p.configFile, "config", "", "configuration `FILE` (default ~/.config/abide/config.yaml)")
 	root.PersistentFlags().StringVar(&p.data, "data", "", "data `DIR`ectory (default ~/.local/share/abide)")
 	root.AddGroup(cli.Groups()...)
@@ -155,11 +154,20 @@ func (p *program) root() *cobra.Command {
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = func(_ *cobra.Command, args []string) error {
-			if found, rest, err := root.Find(args); err != nil || found == root && len(rest) > 0 {
+			found, rest, err := root.Find(args)
+			switch {
+			case err != nil:
 				return cli.Known(root, strings.Join(args, " "))
+			case len(rest) > 0:
+				return cli.Known(found, rest[0])
 			}
 			return nil
 		}
+	}
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args = cli.Arguments(cobra.NoArgs)
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	return root
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 )
 
 func (p *Program) attach() *cobra.Command {
+	var limit time.Duration
 	cmd := p.onSession(&cobra.Command{
 		Use:   "attach ID",
 		Short: "Stay with a session: read along, answer and ask",
@@ -27,8 +29,11 @@ func (p *Program) attach() *cobra.Command {
 		Example: "abide attach -\nabide attach 9f3a",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
-		return p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), wire.NewPrompt{})
+		ctx, stop := limited(ctx, limit)
+		defer stop()
+		return overTime(ctx, limit, p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), wire.NewPrompt{}))
 	})
+	cmd.Flags().DurationVar(&limit, "timeout", 0, "stay `T` at most, such as 90s or 10m; then exit with 5")
 	p.colorFlag(cmd)
 	return cmd
 }

@@ -35,7 +35,7 @@ func ExitCodes() []Code {
 		{ExitFailed, "failed; where a turn is waited for, it ended in another way: an error, a refusal, a crash, no login, cancelled"},
 		{ExitUsage, "used wrongly"},
 		{ExitNotFound, "not found: no hub, session, file, agent, question"},
-		{ExitRefused, "refused by scope, lock or policy; where a turn is waited for, a question waits (--no-ask)"},
+		{ExitRefused, "refused by scope, lock or policy; where a turn or a job is waited for, it waits for a person"},
 		{ExitTimeout, "the time of --timeout is over"},
 	}
 }
@@ -50,7 +50,7 @@ func ExitTopic() *cobra.Command {
 		Use:   "exit-codes",
 		Short: "What the exit code of a command says",
 		Long: "The exit codes are the same for every command:\n\n" + text.String() +
-			"\n`abide record` exits as the command that it records: 127 if that is not installed, 128 and the number of the\nsignal that ended it.",
+			"\n`abide record` exits as the command that it records: 126 or 127 if that cannot be\nstarted or is not installed, 128 and the number of the signal that ended it.",
 	}
 }
 

@@ -17,11 +17,8 @@ import (
 	"github.com/abidehub/abide/session/event"
 )
 
-// The exit codes of job run --wait beside ExitDone and ExitFailed.
-const (
-	exitParked  = 4
-	exitTimeout = 5
-)
+// exitParked is the exit code of job run --wait for a job that waits for a person.
+const exitParked = ExitRefused
 
 // jobLook is how often job run --wait looks.
 const jobLook = time.Second
@@ -203,7 +200,7 @@ func (v jobVerbs) wait(ctx context.Context, hub *client.Hub, id string, limit ti
 			case <-clock.C:
 				continue
 			case <-over:
-				code = exitTimeout
+				code = ExitTimeout
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -189,8 +189,9 @@ type turn struct {
 	ask     wire.NewPrompt
 	noAsk   bool
 
-	said, beside sink // the agent's messages, and the rest
-	stream       sink // all events, with --stream
+	said, beside sink         // the agent's messages, and the rest
+	problem      *event.Event // the last error: a turn that it ends tells it
+	stream       sink         // all events, with --stream
 	text         strings.Builder
 	seen         event.Seq
 	number       int // of the turn, once it began
@@ -221,9 +222,6 @@ func (a *asking) over(id string) {
 // errEnded ends a watch: the awaited event has come.
 var errEnded = errors.New("ended")
 
-// errTime ends a wait: its time is over.
-var errTime = withCode(ExitTimeout, "the time is over; the turn goes on")
-
 // cancelTime limits the wait for the end of a turn that was cancelled.
 const cancelTime = 10 * time.Second
 
@@ -245,10 +243,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	if p.interactive() {
 		p.lines() // lines typed from here on, before a question, do not answer it
 	}
-	timed, stop := ctx, context.CancelFunc(func() {})
-	if w.timeout != 0 {
-		timed, stop = context.WithTimeoutCause(ctx, w.timeout, errTime)
-	}
+	timed, stop := limited(ctx, w.timeout)
 	defer stop()
 	err = p.follow(timed, hub, s, after, func(u client.Update) error { return t.news(timed, u) })
 	t.asking.over("")
@@ -256,6 +251,9 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	if over && w.cancels {
 		err = t.cancel(ctx, s)
 		over = t.end == nil || t.end.StopReason != event.StopEndTurn
+	}
+	if t.end == nil || t.end.Error == nil {
+		err = errors.Join(err, t.tell())
 	}
 	err = errors.Join(err, t.said.close(), t.beside.flush())
 	switch {
@@ -377,6 +375,17 @@ func (t *turn) event(e event.Event) error {
 	if t.number == 0 || e.Turn != t.number || t.end != nil {
 		return nil
 	}
+	if _, is := payload.(event.Error); is {
+		err := t.tell()
+		t.problem = &e
+		return err
+	}
+	switch payload.(type) {
+	case event.AgentMessage, event.ToolCall, event.ToolCallUpdate, event.PermissionRequest: // the turn goes on
+		if err := t.tell(); err != nil {
+			return err
+		}
+	}
 	if message, ok := payload.(event.AgentMessage); ok {
 		if t.p.json {
 			t.text.WriteString(string(message.Text))
@@ -385,6 +394,15 @@ func (t *turn) event(e event.Event) error {
 		return t.said.write(e)
 	}
 	return t.beside.write(e)
+}
+
+// tell writes the error that was held back.
+func (t *turn) tell() error {
+	held := t.problem
+	if t.problem = nil; held == nil {
+		return nil
+	}
+	return t.beside.write(*held)
 }
 
 func (t *turn) state(ctx context.Context, s *wire.State) error {

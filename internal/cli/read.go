@@ -185,6 +185,7 @@ func (p *Program) tail() *cobra.Command {
 	var level levelFlags
 	var follow, raw bool
 	var from int64
+	var limit time.Duration
 	cmd := p.onSession(&cobra.Command{
 		Use:   "tail ID",
 		Short: "Print the newest events of a session, and what comes with -f",
@@ -215,6 +216,8 @@ func (p *Program) tail() *cobra.Command {
 			return p.read(ctx, hub, s, begin, to)
 		}
 		begin = min(begin, s.MaxSeq+1)
+		ctx, stop := limited(ctx, limit)
+		defer stop()
 		err = p.follow(ctx, hub, s, begin-1, func(u client.Update) error {
 			for _, e := range u.Events {
 				if err := to.write(e); err != nil {
@@ -223,9 +226,10 @@ func (p *Program) tail() *cobra.Command {
 			}
 			return to.flush()
 		})
-		return errors.Join(err, to.close())
+		return overTime(ctx, limit, errors.Join(err, to.close()))
 	})
 	level.add(cmd)
+	cmd.Flags().DurationVar(&limit, "timeout", 0, "with -f, continue for `T` at most, such as 90s or 10m; then exit with 5")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue with new events")
 	cmd.Flags().BoolVar(&raw, "raw", false, "one event a line, as JSON")
 	cmd.Flags().Int64Var(&from, "from", 0, "begin with event `SEQ` instead of the newest 50")
@@ -262,6 +266,11 @@ func (p *Program) follow(ctx context.Context, hub *client.Hub, s wire.SessionInf
 
 // notice tells a person on stderr about the connection.
 func (p *Program) notice(format string, args ...any) {
+	for i, arg := range args {
+		if err, is := arg.(error); is {
+			args[i] = Words(err)
+		}
+	}
 	fmt.Fprintf(p.Stderr, "abide: %s\n", plain.Line(fmt.Sprintf(format, args...)))
 }
 

@@ -1,6 +1,29 @@
 package cli
 
-import "time"
+import (
+	"context"
+	"time"
+)
+
+// errTime is the cause of the end of a context whose time is over.
+var errTime = withCode(ExitTimeout, "the time is over")
+
+// limited is a context for a time; 0 is no limit.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, limit, errTime)
+}
+
+// overTime is the error of a command that stays with a session, in place of err if its time
+// is over.
+func overTime(ctx context.Context, limit time.Duration, err error) error {
+	if context.Cause(ctx) != errTime {
+		return err
+	}
+	return withCode(ExitTimeout, "%s are over; the session continues", limit)
+}
 
 // timeOf reads a time that is to come: a time of the day, the next of its kind, a date with
 // a time, or how long it is from now on.

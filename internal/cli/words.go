@@ -93,6 +93,9 @@ func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if err == nil {
 			return nil
 		}
+		if cmd.HasAvailableSubCommands() && len(args) > 0 && strings.HasPrefix(err.Error(), "unknown command") {
+			return Known(cmd, args[0])
+		}
 		words := strings.Fields(cmd.Use)[1:]
 		wants := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 			return strings.Trim(w, "[].|…-") == "" || w[0] == '[' || strings.HasSuffix(w, "]") || w == "flags"
@@ -111,6 +114,7 @@ func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // Known refuses the name of a command or topic that root does not have.
 func Known(root *cobra.Command, name string) error {
+	root.SuggestionsMinimumDistance = 2
 	also := ""
 	if like := root.SuggestionsFor(name); len(like) > 0 {
 		also = fmt.Sprintf("; did you mean `%s %s`?", root.CommandPath(), strings.Join(like, "` or `"+root.CommandPath()+" "))

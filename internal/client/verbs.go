@@ -76,5 +76,5 @@ func (s *Socket) Answer(ctx context.Context, a wire.PermissionAnswer) (wire.Perm
 }
 
 func unexpected(request string, answer wire.Message) error {
-	return fmt.Errorf("the hub answered %s with %s", request, answer.MessageType())
+	return fmt.Errorf("an unexpected answer to %s: %s", request, answer.MessageType())
 }

@@ -105,8 +105,11 @@ type Options struct {
 	Waiting int64
 }
 
-// notThere is the exit code of a command that is not installed, as in a shell.
-const notThere = 127
+// The exit codes of a command that is not a program, and that is not installed, as in a shell.
+const (
+	notRunnable = 126
+	notThere    = 127
+)
 
 // Run runs the command until it ends, and returns its exit code. It records as much
 // as it can; why it cannot is said on Stderr and never stops the command. When ctx
@@ -138,6 +141,10 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 			o.complain("%s: there is no such command", o.Command[0])
 			return notThere, nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			o.complain("%s: it cannot be started: permission denied", o.Command[0])
+			return notRunnable, nil
 		}
 		return 0, fmt.Errorf("start %s: %w", o.Command[0], err)
 	}
