@@ -45,6 +45,7 @@ type jobFlags struct {
 	priority                   int
 	timeout                    time.Duration
 	caps                       event.JobCaps
+	retention                  string
 	branch, base, auditor      string
 }
 
@@ -105,6 +106,7 @@ func (v jobVerbs) command() *cobra.Command {
 	flags.Int64Var(&f.caps.Tokens, "max-tokens", 0, "with run, end it at `N` tokens")
 	flags.Float64Var(&f.caps.Cost, "max-cost", 0, "with run, end it at a cost of `N`")
 	flags.StringVar(&f.auditor, "auditor", "", "with run, the project's auditor `NAME` judges the job and its result")
+	flags.StringVar(&f.retention, "keep", "", "with run, record that it is to be kept for `T`: 24h, 168h or forever")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
@@ -123,7 +125,7 @@ func jobArgs(_ *cobra.Command, args []string) error {
 // request is the new job that the flags ask for.
 func (f jobFlags) request(task, folder string) (wire.NewJob, error) {
 	j := wire.NewJob{
-		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor,
+		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor, Retention: event.JobRetention(f.retention),
 		Policy: event.JobPolicy{Preset: event.JobPreset(f.preset)},
 	}
 	for _, text := range f.allow {
@@ -254,7 +256,7 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 	}
 	rows := [][]string{{"job", job.JobID}, {"status", string(job.Status)}, {"task", plain.Line(job.Title)}, {"agent", plain.Line(job.Agent)}, {"folder", plain.Line(job.Repo)}}
 	for _, row := range [][]string{
-		{"branch", plain.Line(job.Branch)}, {"why", plain.Line(job.Error)}, {"last", plain.Line(job.Last)},
+		{"branch", plain.Line(job.Branch)}, {"why", plain.Line(job.Error)}, {"last", plain.Line(job.Last)}, {"keep", string(job.Retention)},
 	} {
 		if row[1] != "" {
 			rows = append(rows, row)

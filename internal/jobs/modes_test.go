@@ -98,6 +98,20 @@ func TestAJobSaysWhatItsAgentDoesNotHold(t *testing.T) {
 	require.Equal(t, "The limit tokens may not hold: it is not known whether its agent reports it.", all[1])
 }
 
+func TestAJobRecordsHowLongItIsKept(t *testing.T) {
+	h := start(t, options{idle: true})
+	order := jobs.Order{
+		Session: session.CreateRequest{Actor: event.Actor{Name: "ann", ID: "1"}},
+		Job:     event.Job{Task: "say x", Retention: "a while"},
+	}
+	_, _, err := h.runner.Create(t.Context(), order)
+	require.ErrorContains(t, err, "retention is one of 24h, 168h, forever")
+	order.Job.Retention = event.KeepWeek
+	info, _, err := h.runner.Create(t.Context(), order)
+	require.NoError(t, err)
+	require.Equal(t, event.KeepWeek, jobs.Line(h.line(info.SessionID)).Retention)
+}
+
 // at is the seq of the first event of a type whose data has a member with this value.
 func (h *hub) at(id string, typ event.Type, name, value string) event.Seq {
 	h.Helper()

@@ -44,7 +44,7 @@ func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
 		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: by, Key: key},
 		Job: event.Job{
 			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
-			Auditor: in.Auditor,
+			Auditor: in.Auditor, Retention: in.Retention,
 		},
 	}
 	if w := in.Worktree; w != nil && w.Here {
@@ -130,7 +130,7 @@ func (r *Runner) check(ctx context.Context, j event.Job, folder string) error {
 		values      []string
 	}{
 		{"resume", string(j.Resume), j.Resume.Values()}, {"policy.outside", string(j.Policy.Outside), j.Policy.Outside.Values()},
-		{"policy.preset", string(j.Policy.Preset), j.Policy.Preset.Values()},
+		{"policy.preset", string(j.Policy.Preset), j.Policy.Preset.Values()}, {"retention", string(j.Retention), j.Retention.Values()},
 	} {
 		if err := oneOf(set.what, set.value, set.values); err != nil {
 			return err

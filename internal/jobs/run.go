@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -285,7 +286,8 @@ func (t *trip) interrupted(ctx context.Context, b *session.BackgroundSession, jo
 func (t *trip) again(ctx context.Context, b *session.BackgroundSession, job session.JobState) (done bool, err error) {
 	open := job.Interruption
 	if t.resumed != open.InterruptionID {
-		t.resumed, t.at = open.InterruptionID, t.now().Add(firstPause<<t.failed)
+		pause := firstPause << t.failed
+		t.resumed, t.at = open.InterruptionID, t.now().Add(pause+rand.N(pause/4)) // jobs that failed together come back apart
 		t.failed++
 	}
 	if t.failed > tries {

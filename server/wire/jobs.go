@@ -33,6 +33,8 @@ type NewJob struct {
 	// Auditor is the name of a command in the project's configuration that judges the job and
 	// its result.
 	Auditor string `json:"auditor,omitempty"`
+	// Retention is how long the job is to be kept after its end. It is recorded.
+	Retention event.JobRetention `json:"retention,omitempty"`
 }
 
 // JobPlace is a NewWorktree, or false.
@@ -76,11 +78,12 @@ type JobInfo struct {
 	Title       string          `json:"title"`
 	Status      event.JobStatus `json:"status"`
 	// Error says why it is parked, or why it was not completed.
-	Error      string     `json:"error,omitempty"`
-	Priority   int        `json:"priority,omitempty"`
-	CreatedAt  time.Time  `json:"created_at"`
-	StartedAt  *time.Time `json:"started_at,omitempty"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Error      string             `json:"error,omitempty"`
+	Priority   int                `json:"priority,omitempty"`
+	Retention  event.JobRetention `json:"retention,omitempty"`
+	CreatedAt  time.Time          `json:"created_at"`
+	StartedAt  *time.Time         `json:"started_at,omitempty"`
+	FinishedAt *time.Time         `json:"finished_at,omitempty"`
 	// Rounds counts its checkpoints; Last is the newest one's line.
 	Rounds int    `json:"rounds,omitempty"`
 	Last   string `json:"last,omitempty"`

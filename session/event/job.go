@@ -25,6 +25,9 @@ type Job struct {
 	// Auditor is the name of a command of the configuration that judges the job and its
 	// result; empty if none was asked for.
 	Auditor string `json:"auditor,omitempty"`
+	// Retention is how long it is to be kept after its end; empty is as long as other
+	// sessions.
+	Retention JobRetention `json:"retention,omitempty"`
 }
 
 // JobPolicy is what a job's agent may do. Nobody is asked.
@@ -104,9 +107,11 @@ type JobLine struct {
 	// Title is the first sentence of the task.
 	Title string `json:"title"`
 	// Reason is why it is parked, or how it ended.
-	Reason      string `json:"reason,omitempty"`
-	Priority    int    `json:"priority,omitempty"`
-	DelegatedBy string `json:"delegated_by,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Priority int    `json:"priority,omitempty"`
+	// Retention is that of Job.
+	Retention   JobRetention `json:"retention,omitempty"`
+	DelegatedBy string       `json:"delegated_by,omitempty"`
 	// RequestedBy is who made it.
 	RequestedBy string `json:"requested_by,omitempty"`
 	// StartedAt and FinishedAt are absent before.
@@ -163,6 +168,18 @@ const (
 
 // Values lists the set.
 func (Outside) Values() []string { return []string{"deny", "park"} }
+
+// JobRetention is how long a job is to be kept after its end.
+type JobRetention string
+
+const (
+	KeepDay     JobRetention = "24h"
+	KeepWeek    JobRetention = "168h"
+	KeepForever JobRetention = "forever"
+)
+
+// Values lists the set.
+func (JobRetention) Values() []string { return []string{"24h", "168h", "forever"} }
 
 // JobResume is what happens to an interrupted job.
 type JobResume string

@@ -74,6 +74,8 @@ export interface JobCaps {
 
 export type JobResume = 'ask' | 'auto'
 
+export type JobRetention = '24h' | '168h' | 'forever'
+
 export interface Job {
   task: string
   files?: string[]
@@ -86,6 +88,7 @@ export interface Job {
   resume?: JobResume
   priority?: number
   auditor?: string
+  retention?: JobRetention
 }
 
 export interface SessionStartData {
@@ -833,6 +836,7 @@ export interface JobLine {
   title: string
   reason?: string
   priority?: number
+  retention?: JobRetention
   delegated_by?: string
   requested_by?: string
   started_at?: string
@@ -1165,6 +1169,7 @@ export interface NewJob {
   resume?: JobResume
   priority?: number
   auditor?: string
+  retention?: JobRetention
 }
 
 export interface JobUsage {
@@ -1198,6 +1203,7 @@ export interface JobInfo {
   status: JobStatus
   error?: string
   priority?: number
+  retention?: JobRetention
   created_at: string
   started_at?: string
   finished_at?: string
