@@ -16,8 +16,6 @@ import (
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/state"
 )
 
 // listed is how many sessions ls shows where a person does not say.
@@ -98,35 +96,6 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 	return p.table(rows)
 }
 
-func statusWord(s wire.SessionInfo, style plain.Style) string {
-	word := strings.ReplaceAll(string(s.Status), "_", " ")
-	if s.Archived {
-		word += ", archived"
-	}
-	switch s.Status {
-	case state.StatusNeedsYou, state.StatusInterrupted:
-		return style.Yellow(word)
-	case state.StatusFailed, state.StatusDamaged:
-		return style.Red(word)
-	case state.StatusRunning:
-		return style.Bold(word)
-	}
-	return style.Dim(word)
-}
-
-// ago is a time in the past in few characters.
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
 // table prints rows in columns, each line no wider than the terminal.
 func (p *Program) table(rows [][]string) error {
 	var widths []int
@@ -160,21 +129,6 @@ func (p *Program) table(rows [][]string) error {
 		}
 	}
 	return nil
-}
-
-// visible is the width of text that may carry this package's own colours.
-func visible(s string) int {
-	for {
-		from := strings.IndexByte(s, 0x1b)
-		if from < 0 {
-			return plain.Width(s)
-		}
-		to := strings.IndexByte(s[from:], 'm')
-		if to < 0 {
-			return plain.Width(s)
-		}
-		s = s[:from] + s[from+to+1:]
-	}
 }
 
 // searchAnswer is the output of search --json.
@@ -349,26 +303,6 @@ func (p *Program) printAgents(answer wire.Agents, setup wire.AgentSetup) error {
 	return err
 }
 
-// offered lists what an agent is known to offer, and the configured one, with a star;
-// empty if nothing is known.
-func offered(what string, list []event.ModeOption, configured string) string {
-	var ids []string
-	for _, o := range list {
-		id := plain.Line(o.ID)
-		if o.ID == configured {
-			id += "*"
-		}
-		ids = append(ids, id)
-	}
-	if len(ids) == 0 && configured != "" {
-		ids = []string{plain.Line(configured) + "*"}
-	}
-	if len(ids) == 0 {
-		return ""
-	}
-	return what + " " + strings.Join(ids, ", ")
-}
-
 // orJSON prints a value, or passes an error on.
 func (p *Program) orJSON(value any, err error) error {
 	if err != nil {
@@ -416,36 +350,6 @@ func (p *Program) health() *cobra.Command {
 	})
 	p.JSONFlag(cmd)
 	return cmd
-}
-
-// interruptionRows says how many turns were interrupted, and how their resumes went.
-func interruptionRows(c wire.ResumeCounts) [][]string {
-	interrupted, resumed := 0, 0
-	for _, n := range c.Interrupted {
-		interrupted += n
-	}
-	for _, ways := range c.Resumed {
-		for _, n := range ways {
-			resumed += n
-		}
-	}
-	line := counted(interrupted, "turn")
-	if interrupted > 0 {
-		line += fmt.Sprintf(": %d resumed, %d dismissed, %d followed by another prompt", resumed, c.Dismissed, c.Superseded)
-	}
-	rows := [][]string{{"interrupted", line}}
-	if ended := c.Succeeded + c.Failed; ended > 0 {
-		rows = append(rows, []string{"success", fmt.Sprintf(
-			"%d %%: %d of %s finished, %d interrupted again", 100*c.Succeeded/ended, c.Succeeded, counted(ended, "resumed turn"), c.Failed)})
-	}
-	if resumed > 0 {
-		median := time.Duration(c.MedianMS) * time.Millisecond
-		if median >= time.Second {
-			median = median.Round(time.Second)
-		}
-		rows = append(rows, []string{"resumed after", median.String() + " (median)"})
-	}
-	return rows
 }
 
 // worktrees lists the working copies, or removes some.

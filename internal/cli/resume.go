@@ -116,13 +116,6 @@ func (p *Program) tellEstimate(open wire.Offer, way string) {
 	}
 }
 
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprint(n, " ", what)
-}
-
 // errNotGiven says that the agent was not given the prompt.
 var errNotGiven = errors.New("the prompt was not given to the agent")
 

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
+)
+
+func statusWord(s wire.SessionInfo, style plain.Style) string {
+	word := strings.ReplaceAll(string(s.Status), "_", " ")
+	if s.Archived {
+		word += ", archived"
+	}
+	switch s.Status {
+	case state.StatusNeedsYou, state.StatusInterrupted:
+		return style.Yellow(word)
+	case state.StatusFailed, state.StatusDamaged:
+		return style.Red(word)
+	case state.StatusRunning:
+		return style.Bold(word)
+	}
+	return style.Dim(word)
+}
+
+// ago is a time in the past in few characters.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// visible is the width of text that may carry this package's own colours.
+func visible(s string) int {
+	for {
+		from := strings.IndexByte(s, 0x1b)
+		if from < 0 {
+			return plain.Width(s)
+		}
+		to := strings.IndexByte(s[from:], 'm')
+		if to < 0 {
+			return plain.Width(s)
+		}
+		s = s[:from] + s[from+to+1:]
+	}
+}
+
+// offered lists what an agent is known to offer, and the configured one, with a star;
+// empty if nothing is known.
+func offered(what string, list []event.ModeOption, configured string) string {
+	var ids []string
+	for _, o := range list {
+		id := plain.Line(o.ID)
+		if o.ID == configured {
+			id += "*"
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 && configured != "" {
+		ids = []string{plain.Line(configured) + "*"}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return what + " " + strings.Join(ids, ", ")
+}
+
+// interruptionRows says how many turns were interrupted, and how their resumes went.
+func interruptionRows(c wire.ResumeCounts) [][]string {
+	interrupted, resumed := 0, 0
+	for _, n := range c.Interrupted {
+		interrupted += n
+	}
+	for _, ways := range c.Resumed {
+		for _, n := range ways {
+			resumed += n
+		}
+	}
+	line := counted(interrupted, "turn")
+	if interrupted > 0 {
+		line += fmt.Sprintf(": %d resumed, %d dismissed, %d followed by another prompt", resumed, c.Dismissed, c.Superseded)
+	}
+	rows := [][]string{{"interrupted", line}}
+	if ended := c.Succeeded + c.Failed; ended > 0 {
+		rows = append(rows, []string{"success", fmt.Sprintf(
+			"%d %%: %d of %s finished, %d interrupted again", 100*c.Succeeded/ended, c.Succeeded, counted(ended, "resumed turn"), c.Failed)})
+	}
+	if resumed > 0 {
+		median := time.Duration(c.MedianMS) * time.Millisecond
+		if median >= time.Second {
+			median = median.Round(time.Second)
+		}
+		rows = append(rows, []string{"resumed after", median.String() + " (median)"})
+	}
+	return rows
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
+}
