@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // mostNotable is how many seqs are kept.
@@ -21,7 +22,9 @@ type notables struct {
 // notable reports whether a person may be notified of an event, or it settles what a
 // person was notified of.
 func notable(p event.Payload) bool {
-	switch p.(type) {
+	switch p := p.(type) {
+	case event.Note:
+		return p.Statement() == state.NoteJob
 	case event.UserPrompt, event.TurnStart, event.TurnEnd, event.TurnInterrupted, event.InterruptionSettled,
 		event.PermissionRequest, event.PermissionOutcome:
 		return true

@@ -24,7 +24,7 @@ type fileQuiet struct {
 
 // channelEvents are the events that a channel can choose.
 func channelEvents() []string {
-	return []string{"permission", "form", "turn_over", "failed", "interrupted"}
+	return []string{"permission", "form", "turn_over", "failed", "interrupted", "job"}
 }
 
 func (r reader) applyChannels(c *Config, f file) error {

@@ -15,6 +15,12 @@ func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 	defer n.kick.Ring()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if note := what.note; note != nil && note.Kind == Job {
+		n.tellWebhooks(b, *note)
+		if what.quiet {
+			return
+		}
+	}
 	if what.note != nil {
 		n.saved.withdrawQueued(what.note.SessionID)
 		n.tell(b, *what.note)
@@ -32,7 +38,7 @@ func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	earlier := n.saved.Told[note.SessionID]
 	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
 	for _, t := range n.targets() {
-		if !wants(t.choice, note) || !n.mayRead(t, note.SessionID) {
+		if !wants(t.choice, note) || !n.mayRead(t, note.SessionID) || note.Kind == Job && t.channel.Type == Webhook {
 			continue
 		}
 		due, unless := time.Now(), ""
@@ -49,13 +55,24 @@ func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 	n.keep()
 }
 
+// tellWebhooks creates the deliveries of a job's status, each of which counts. The caller
+// holds the lock.
+func (n *Notifier) tellWebhooks(b *session.BackgroundSession, note Note) {
+	for _, t := range n.targets() {
+		if t.channel.Type == Webhook && wants(t.choice, note) && n.mayRead(t, note.SessionID) {
+			n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: Job, Due: time.Now(), Each: true})
+		}
+	}
+	n.keep()
+}
+
 // settle withdraws a message if it was sent. The caller holds the lock.
 func (n *Notifier) settle(sessionID string, what found) {
 	if what.permission != "" {
 		n.tokens.drop(func(t answerToken) bool { return t.sessionID == sessionID && t.permissionID == what.permission })
 	}
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(d delivery) bool {
-		return d.Note.SessionID == sessionID && d.Kind != Withdrawn && what.settles(d.Kind, d.Note.PermissionID)
+		return d.Note.SessionID == sessionID && d.Kind != Withdrawn && !d.Each && what.settles(d.Kind, d.Note.PermissionID)
 	})
 	is, ok := n.saved.Told[sessionID]
 	if !ok || !what.settles(is.Kind, is.PermissionID) {
@@ -84,7 +101,7 @@ func (f found) settles(kind Kind, permission string) bool {
 // caller holds the lock.
 func (n *Notifier) queue(d delivery) {
 	n.saved.Deliveries = slices.DeleteFunc(n.saved.Deliveries, func(o delivery) bool {
-		return o.Target == d.Target && o.Note.SessionID == d.Note.SessionID && d.Kind != Test
+		return o.Target == d.Target && o.Note.SessionID == d.Note.SessionID && d.Kind != Test && !o.Each && !d.Each
 	})
 	n.makeRoom(d)
 	n.saved.Deliveries = append(n.saved.Deliveries, d)
@@ -153,6 +170,8 @@ func (n *Notifier) stands(ctx context.Context, note Note) bool {
 	switch note.Kind {
 	case Interrupted:
 		return info.Status == state.StatusInterrupted || info.Status == state.StatusNeedsYou // for a choice
+	case Job:
+		return true
 	case Failed, TurnOver:
 		return info.Status != state.StatusRunning && info.Status != state.StatusNeedsYou
 	}

@@ -125,7 +125,7 @@ func (n *Notifier) send(ctx context.Context, t target, d delivery) {
 	if ended.Outcome == "gone" {
 		n.removeSubscription(t.id)
 	}
-	if d.Kind != Withdrawn && d.Kind != Test && n.saved.Told[d.Note.SessionID].Seq != d.Note.Seq && ended.Outcome == "delivered" && t.withdraws && !onWay.answered {
+	if d.Kind != Withdrawn && d.Kind != Test && !d.Each && n.saved.Told[d.Note.SessionID].Seq != d.Note.Seq && ended.Outcome == "delivered" && t.withdraws && !onWay.answered {
 		n.takeBackLate(t, d) // it was settled while it was being sent
 	}
 	n.saved.Outcomes = append(n.saved.Outcomes, ended)
@@ -197,7 +197,7 @@ func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing
 func (n *Notifier) payload(t target, d delivery) Payload {
 	p := Payload{
 		ID: d.ID, Kind: d.Kind, SessionID: d.Note.SessionID, Seq: d.Note.Seq, Tag: "abide-" + d.Note.SessionID,
-		Title: d.Note.Title, Body: d.Note.Body, Badge: n.needing(t),
+		Title: d.Note.Title, Body: d.Note.Body, Badge: n.needing(t), JobStatus: d.Note.JobStatus,
 	}
 	if d.Kind == Permission && t.push != nil && len(d.Note.Options) > 0 && n.mayAct(t, d.Note.SessionID) {
 		p.Answer = &Answer{Options: d.Note.Options, Token: n.tokens.mint(answerToken{

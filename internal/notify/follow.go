@@ -2,13 +2,16 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/observer"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -36,6 +39,8 @@ type fold struct {
 	cutNote  *Note     // its message, until its end says more
 	reasoned bool      // the error of its end is the reason
 	open     []Note    // the questions that wait, oldest first
+	job      bool      // the session is a job
+	status   event.JobStatus
 	found    []found
 }
 
@@ -45,6 +50,8 @@ type found struct {
 	settled []Kind
 	// permission is the settled question, and the actor.
 	permission, by string
+	// quiet means that the note is for webhooks alone.
+	quiet bool
 	// next is another pending request of the session.
 	next *Note
 }
@@ -76,8 +83,12 @@ func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
 		f = &follow{epoch: epoch, cursor: max(meta.MinSeq-1, meta.MaxSeq-lookBack, 0), fold: fold{since: n.since, longTurn: n.timing.LongTurn}}
 		n.sessions[info.SessionID] = f
 	}
+	f.fold.job = info.Job != nil
 	if err := f.read(ctx, b); err != nil && ctx.Err() == nil {
 		n.logger.Warn("a session's events could not be read for notifications", "session", info.SessionID, "err", err)
+	}
+	if info.Job != nil {
+		f.fold.parked(*info.Job, f.cursor)
 	}
 	list := f.fold.found
 	f.fold.found = nil
@@ -124,6 +135,12 @@ func (n *Notifier) describe(note *Note, info list.Info) {
 	note.Title, _ = fit(legible(name), maxTitle)
 	line, _ := fit(legible(info.LastLine), maxBody)
 	switch note.Kind {
+	case Job:
+		if said := note.Body; note.JobStatus == event.JobCompleted {
+			note.Body = "Completed. " + line
+		} else {
+			note.Body = strings.TrimSpace(strings.ToUpper(string(note.JobStatus[:1])) + string(note.JobStatus[1:]) + ". " + said)
+		}
 	case TurnOver:
 		note.Body = line
 		if line == "" {
@@ -141,7 +158,7 @@ func (f *fold) Deliver(_ context.Context, b event.Batch) error {
 	for g := range b.Headers() {
 		switch g.Type {
 		case event.TypePermissionRequest, event.TypePermissionOutcome, event.TypeTurnStart, event.TypeTurnEnd,
-			event.TypeTurnInterrupted, event.TypeInterruptionSettled, event.TypeUserPrompt, "":
+			event.TypeTurnInterrupted, event.TypeInterruptionSettled, event.TypeUserPrompt, event.TypeNote, "":
 		default:
 			continue // most events of a turn are not decoded
 		}
@@ -176,8 +193,45 @@ func (f *fold) take(e event.Event, p event.Payload) {
 		f.cutNote = &Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: p.Reason.Words()}
 		f.reasoned = p.Reason == event.CutProviderError || p.Reason == event.CutAgentExit
 	case event.TurnEnd: // it is written together with what interrupted its turn
-		f.tell(fresh, f.ended(e, p))
+		login := p.Error != nil && p.Error.Code == state.CodeAuthRequired
+		if note := f.ended(e, p); !f.job || login || note.Kind == Interrupted {
+			f.tell(fresh, note) // the end of a job says how its turn ended
+		}
+	case event.Note:
+		f.stepped(fresh, e, p)
 	}
+}
+
+// stepped takes a step of a job. Only the end of one that no person cancelled is for people.
+func (f *fold) stepped(fresh bool, e event.Event, n event.Note) {
+	var step event.JobStep
+	if n.Statement() != state.NoteJob || json.Unmarshal(n.Raw, &step) != nil {
+		return
+	}
+	f.status = step.Status
+	if !fresh {
+		return
+	}
+	note := Note{Kind: Job, Seq: e.Seq, At: e.Time, JobStatus: step.Status}
+	note.Body, _ = fit(legible(step.Reason), maxBody)
+	ended := step.Status.Ended() && (step.Status != event.JobCancelled || step.Reason != "")
+	f.found = append(f.found, found{note: &note, quiet: !ended})
+}
+
+// parked takes whether a job waits for a person, of which there is no step. The first time it is
+// no change.
+func (f *fold) parked(job event.JobLine, seq event.Seq) {
+	was, is := f.status, job.Status
+	if was.Ended() || was == event.JobStopping || is != event.JobParked && is != event.JobRunning || was == is {
+		return
+	}
+	f.status = is
+	if was == "" {
+		return
+	}
+	note := Note{Kind: Job, Seq: seq, At: time.Now(), JobStatus: is}
+	note.Body, _ = fit(legible(job.Reason), maxBody)
+	f.found = append(f.found, found{note: &note, quiet: true})
 }
 
 // ended returns the note of a turn's end. Its kind is empty if no notification is

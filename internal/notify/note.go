@@ -28,6 +28,8 @@ const (
 	TurnOver    Kind = "turn_over"
 	Failed      Kind = "failed"
 	Interrupted Kind = "interrupted"
+	// Job is the end of a job; for a webhook each change of its status.
+	Job Kind = "job"
 
 	// Withdrawn removes a message of the same tag.
 	Withdrawn Kind = "withdrawn"
@@ -36,7 +38,7 @@ const (
 )
 
 // Kinds lists the kinds of events.
-func Kinds() []Kind { return []Kind{Permission, Form, TurnOver, Failed, Interrupted} }
+func Kinds() []Kind { return []Kind{Permission, Form, TurnOver, Failed, Interrupted, Job} }
 
 // waits reports whether the hub waits for an answer.
 func waits(k Kind) bool { return k == Permission || k == Form }
@@ -59,6 +61,8 @@ type Note struct {
 	// there are no options: a person must be able to read what they allow.
 	PermissionID string   `json:"permission_id,omitempty"`
 	Options      []Option `json:"options,omitempty"`
+	// JobStatus is that of a note about a job.
+	JobStatus event.JobStatus `json:"job_status,omitempty"`
 }
 
 // Option is an answer that a notification offers.
@@ -80,6 +84,8 @@ type Payload struct {
 	// Badge is how many sessions need a person.
 	Badge  int     `json:"badge"`
 	Answer *Answer `json:"answer,omitempty"`
+	// JobStatus is that of a job, with Kind Job.
+	JobStatus event.JobStatus `json:"job_status,omitempty"`
 }
 
 // Answer lets a notification answer one permission request, once.

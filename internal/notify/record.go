@@ -113,6 +113,8 @@ type delivery struct {
 	// Unless is a device: if one of its screens has shown the event by Due, the
 	// message is not sent.
 	Unless string `json:"unless,omitempty"`
+	// Each is one of several messages of a session: none replaces it.
+	Each bool `json:"each,omitempty"`
 }
 
 // told is the message that a session has at its targets.
@@ -177,13 +179,13 @@ func (r *record) owns(grant auth.Grant, id string) bool {
 // withdrawQueued removes the waiting messages about a session, which a newer one
 // replaces.
 func (r *record) withdrawQueued(sessionID string) {
-	r.Deliveries = slices.DeleteFunc(r.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID })
+	r.Deliveries = slices.DeleteFunc(r.Deliveries, func(d delivery) bool { return d.Note.SessionID == sessionID && !d.Each })
 }
 
 // noteTold records that a target may have a message about a session.
 func (r *record) noteTold(d delivery) {
 	is, ok := r.Told[d.Note.SessionID]
-	if ok && d.Kind != Test && d.Kind != Withdrawn && !slices.Contains(is.Targets, d.Target) {
+	if ok && d.Kind != Test && d.Kind != Withdrawn && !d.Each && !slices.Contains(is.Targets, d.Target) {
 		is.Targets = append(slices.Clone(is.Targets), d.Target)
 		r.Told[d.Note.SessionID] = is
 	}

@@ -8,7 +8,7 @@ type NotifyKind string
 // Values lists the set. The last two cannot be chosen: withdrawn takes an earlier
 // message back, and test is asked for in the settings.
 func (NotifyKind) Values() []string {
-	return []string{"permission", "form", "turn_over", "failed", "interrupted", "withdrawn", "test"}
+	return []string{"permission", "form", "turn_over", "failed", "interrupted", "job", "withdrawn", "test"}
 }
 
 // NotifyChoice has the events that a browser or a channel is notified of.

@@ -77,7 +77,7 @@ const channels: Channel[] = [
     name: 'the-phone-of-whoever-is-on-call-this-week-and-the-next',
     type: 'ntfy',
     host: 'ntfy.example',
-    events: ['permission', 'form', 'turn_over', 'failed', 'interrupted'],
+    events: ['permission', 'form', 'turn_over', 'failed', 'interrupted', 'job'],
     muted: [sessionId],
     quiet: { from: '22:00', to: '07:00', zone: 'Europe/Berlin' },
     outcomes: [],

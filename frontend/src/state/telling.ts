@@ -6,6 +6,7 @@ export const events = {
   turn_over: t`A turn of over a minute has ended`,
   failed: t`A turn has failed`,
   interrupted: t`A turn was interrupted`,
+  job: t`A job has ended`,
 } as const
 
 export type EventKind = keyof typeof events

@@ -1818,7 +1818,7 @@ export interface FileChange {
   unknown?: string
 }
 
-export type NotifyKind = 'permission' | 'form' | 'turn_over' | 'failed' | 'interrupted' | 'withdrawn' | 'test'
+export type NotifyKind = 'permission' | 'form' | 'turn_over' | 'failed' | 'interrupted' | 'job' | 'withdrawn' | 'test'
 
 export interface QuietHours {
   from: string
