@@ -13,11 +13,12 @@ import (
 )
 
 // TestJobsEndOnceAndLeaveNoCopyBehindHoweverOftenTheHubIsKilled kills the hub of eight jobs
-// in working copies again and again. A job whose creation was answered is there, and each
-// ends once.
+// in working copies again and again, also while their auditor looks at them. A job whose
+// creation was answered is there, and each ends once.
 func TestJobsEndOnceAndLeaveNoCopyBehindHoweverOftenTheHubIsKilled(t *testing.T) {
 	t.Parallel()
-	h := newHub(t, settings{more: "jobs: {at_once: 3}\nworktrees: beside\n", before: func(h *hub) {
+	h := newHub(t, settings{more: "jobs: {at_once: 3}\nworktrees: beside\n" +
+		"projects: {workspace: {jobs: {auditors: {slow: [sh, -c, sleep 0.1]}, auditor: slow}}}\n", before: func(h *hub) {
 		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first"}} {
 			out, err := exec.Command("git", append([]string{"-C", h.workspace}, args...)...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
@@ -65,6 +66,16 @@ func TestJobsEndOnceAndLeaveNoCopyBehindHoweverOftenTheHubIsKilled(t *testing.T)
 			}
 		}
 		require.Equal(t, 1, tasks, "the task was given more than once")
+		verdicts := map[int]int{}
+		for _, v := range job.Verdicts {
+			require.True(t, v.Accepted)
+			verdicts[v.Turn]++
+		}
+		require.Equal(t, 1, verdicts[0], "%+v", job.Verdicts)
+		require.Greater(t, len(verdicts), 1)
+		for turn, n := range verdicts {
+			require.Equal(t, 1, n, "turn %d was judged more than once", turn)
+		}
 	}
 	copies, err := h.hub.Worktrees(t.Context())
 	require.NoError(t, err)
