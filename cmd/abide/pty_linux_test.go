@@ -220,3 +220,24 @@ func TestAtATerminalTheListBeginsWithThisProject(t *testing.T) {
 		require.Contains(t, all, "of the second")
 	}
 }
+
+// At a terminal run stays with the session, and its exit code is that of its turn. JSON is
+// indented there.
+func TestAtATerminalRunStaysAndExitsAsItsTurn(t *testing.T) {
+	s := newShell(t)
+	stays := s.at("run", "/refuse")
+	stays.waitFor("the turn ended: refusal")
+	stays.types("\x04")
+	stays.ends(1)
+	stays = s.at("run", "/plan")
+	stays.waitFor("The plan is done.")
+	stays.types("/slow 600\n")
+	stays.waitFor("1 2 3") // the first turn is over
+	stays.types("\x04")
+	stays.ends(0)
+	left := s.at("run", "/slow 600")
+	left.waitFor("1 2 3")
+	left.types("\x04")
+	require.Contains(t, left.ends(1), "left before the end of the turn")
+	require.Contains(t, s.at("run", "--json", "/plan").ends(0), "\"stop_reason\": \"end_turn\",\r\n")
+}
