@@ -14,6 +14,7 @@ import (
 type proc struct {
 	pid, parent, group, session int
 	zombie                      bool
+	bare                        bool   // it has no memory any more: it is ending
 	born                        uint64 // in ticks since the system began: with the pid, an identity
 }
 
@@ -56,10 +57,11 @@ func readProc(pid int) (proc, bool) {
 		return proc{}, false
 	}
 	f := strings.Fields(string(stat[end+1:]))
-	if len(f) < 20 {
+	if len(f) < 21 {
 		return proc{}, false
 	}
 	p := proc{pid: pid, zombie: f[0] == "Z" || f[0] == "X"}
+	p.bare = f[20] == "0"
 	p.born, _ = strconv.ParseUint(f[19], 10, 64)
 	p.parent, _ = strconv.Atoi(f[1])
 	p.group, _ = strconv.Atoi(f[2])
@@ -97,6 +99,11 @@ func owned(marker func(string) bool, limit func(uint64) bool) []proc {
 			if marker(m) {
 				found = append(found, p)
 			}
+			continue
+		}
+		// The environment of a process that is ending cannot be read either: with the hub
+		// that was killed, its own agents end.
+		if now, ok := readProc(p.pid); !ok || now.born != p.born || now.zombie || now.bare {
 			continue
 		}
 		if l, ok := limitOfProcess(p.pid); ok && limit(l) && p.session != session && unix.Kill(p.pid, 0) == nil {
