@@ -15,7 +15,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 /** Files that take long and prove for large amounts, or all combinations, what others prove: make soak runs them. */
-const slow = ['matrix', 'large', 'largefolders'].map((name) => `e2e/${name}.e2e.ts`)
+const slow = ['matrix', 'large', 'largefolders', 'axe'].map((name) => `e2e/${name}.e2e.ts`)
 
 // One more worker than processors: in a good part of its time a test waits for the app, the hub or a clock. The files of a
 // worker run one after the other in one process and share its browsers (rig/browser.ts). The time limits allow for
