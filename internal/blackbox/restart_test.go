@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,9 +172,14 @@ func TestManyRestartsAtOnceNeverLetTwoAgentsMeet(t *testing.T) {
 	token := r.token()
 	for round := range 4 {
 		r.desk.prompt(r.session.SessionID, fmt.Sprint("p", round), fmt.Sprintf("/stubborn 60 (%d)", round))
-		// Match this turn only: a stopped agent may still send output.
+		// The first word of this turn's answer: the stopped agent may still send later words of
+		// its own.
 		r.desk.until("an agent at work", func(events []event.Event, _ *wire.State) bool {
-			return slices.ContainsFunc(events, func(e event.Event) bool { return e.Type == event.TypeAgentMessage && e.Turn == round+1 })
+			return slices.ContainsFunc(events, func(e event.Event) bool {
+				return e.Turn == round+1 && slices.ContainsFunc(payloads[event.AgentMessage](t, []event.Event{e}), func(m event.AgentMessage) bool {
+					return strings.HasPrefix(string(m.Text), "I ")
+				})
+			})
 		})
 		together(8, func(i int) {
 			if i%2 == 0 {
