@@ -257,6 +257,7 @@ describe('of the keys in the help', () => {
       ...bindings.map((b) => b.keys),
       'Ctrl+Enter',
       'Enter',
+      'Ctrl+Shift+Enter',
       'Shift+Enter',
       'Esc',
       'Esc Esc',
