@@ -100,7 +100,7 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 		{"POST", one + "/permissions/nope", notViewer}, {"POST", one + "/queue", notViewer}, {"DELETE", one + "/queue", notViewer},
 		{"PATCH", one + "/queue/nope", notViewer}, {"DELETE", one + "/queue/nope", notViewer},
 		{"GET", one + "/rules", notViewer}, {"POST", one + "/rules", owners}, {"DELETE", one + "/rules/nope", owners},
-		{"GET", one + "/interruption", all}, {"POST", one + "/resume", notViewer}, {"POST", one + "/dismiss", notViewer},
+		{"GET", one + "/interruption", all}, {"POST", one + "/resume", notViewer}, {"POST", one + "/pause", notViewer}, {"POST", one + "/dismiss", notViewer},
 		{"POST", one + "/attachments", notViewer}, {"POST", one + "/restart", notViewer}, {"POST", one + "/authenticate", owners}, {"POST", one + "/mode", owners}, {"POST", one + "/option", owners}, {"POST", one + "/reopen", owners}, {"POST", one + "/end", owners}, {"POST", one + "/record", owners}, {"POST", one + "/record/end", owners},
 		{"PATCH", one, owners},
 		{"GET", "/api/sessions/" + other.ID() + "/events", owner}, {"GET", "/api/sessions/20260101-000000-00000000", owner},

@@ -50,7 +50,7 @@ func routeNeeds() map[string]need {
 		"DELETE " + one + "/queue": act, "PATCH " + one + "/queue/{prompt}": act, "DELETE " + one + "/queue/{prompt}": act,
 		"GET " + one + "/overview": read, "GET " + one + "/comments": read, "POST " + one + "/comments": act, "GET " + one + "/export": act,
 		"POST " + one + "/export/address": act, "PATCH " + one + "/comments/{comment}": act, "DELETE " + one + "/comments/{comment}": act,
-		"GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/dismiss": act,
+		"GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/pause": act, "POST " + one + "/dismiss": act,
 		"POST " + one + "/record": manage, "POST " + one + "/record/end": manage,
 		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,
 		"POST " + one + "/authenticate": manage, "POST " + one + "/mode": manage, "POST " + one + "/option": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,

@@ -306,6 +306,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/restart", one + "/restart", nil},
 		{"POST", "/api/sessions/{id}/undo", one + "/undo", map[string]any{"turn": 1, "what": "talk"}},
 		{"POST", "/api/sessions/{id}/redo", one + "/redo", map[string]any{}},
+		{"POST", "/api/sessions/{id}/pause", one + "/pause", nil},
 	}
 	for i := range calls {
 		if calls[i].path == "" {

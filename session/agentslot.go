@@ -156,7 +156,7 @@ func (a *agentSlot) start() {
 		Agent:          a.agentName,
 		Workspace:      a.workspace,
 		Directories:    a.hub.settings().DirectoriesFor(a.project),
-		AgentSessionID: a.fold.AgentSessionID,
+		AgentSessionID: a.fold.Remembered(),
 		ContextLost:    a.fold.Given > 0,
 		OpenBlob:       func(sha256 string) (io.ReadCloser, error) { return a.log.OpenBlob(sha256) },
 		Past:           observer.UpTo(a.log, a.log.Marks().Visible),
@@ -167,7 +167,7 @@ func (a *agentSlot) start() {
 	if a.anew {
 		spec.AgentSessionID, a.anew = "", false
 	}
-	if a.turn.restore.wanted {
+	if a.turn.restore.wanted || a.fold.Pauses.Way == event.WaySegmented {
 		spec.Past = nil // it gets the whole session in segments
 	}
 	a.authBy, a.login = "", nil

@@ -21,7 +21,7 @@ const (
 func (s *resumer) auto() {
 	open := s.fold.Interruptions.Open
 	switch {
-	case open == nil, s.fold.Ended, s.tried == open.InterruptionID, !s.resumeSettings().Auto:
+	case open == nil, s.fold.Ended, s.fold.Pauses.Now != nil, s.tried == open.InterruptionID, !s.resumeSettings().Auto:
 		return
 	case open.Reason == event.CutPaused, s.fold.Interruptions.Resumes >= autoResumes, s.agent.status == AgentFailed:
 		return

@@ -64,6 +64,7 @@ type engine struct {
 	turns      turns
 	intake     intake
 	resumes    resumer
+	pauses     pauser
 	output     agentOutput
 	recording  recording
 	rounds     jobRounds
@@ -99,6 +100,7 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	}
 	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns, files: files, file: &e.queueFile}
 	e.resumes = resumer{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}
+	e.pauses = pauser{foldedLog: log, agent: agent, turn: turn, turns: &e.turns}
 	e.output = agentOutput{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, restorer: &e.restorer, questions: &e.questions}
 	e.rounds = jobRounds{fold: &log.fold, wake: log.wake, write: func(p event.Payload) error {
 		_, err := log.write(log.entries(p)...)
@@ -230,6 +232,7 @@ func (e *engine) pass(now time.Time) {
 		e.passRecorded(now)
 		return
 	}
+	e.pauses.watch()
 	e.agent.watch(now)
 	e.questions.watchRequests(now)
 	e.rounds.watch()

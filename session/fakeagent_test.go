@@ -47,6 +47,8 @@ type agents struct {
 	onPrompt func(*fakeAgent, event.UserPrompt)
 	// onFork, if set, copies agents' sessions.
 	onFork func(a *fakeAgent, folder string) (string, error)
+	// onCancel, if set, is called when an agent is to end its turn.
+	onCancel func(*fakeAgent)
 	// onStop, if set, is called first when an agent is stopped.
 	onStop func(*fakeAgent)
 	// stopping, if set, blocks stops until it is closed.
@@ -220,6 +222,9 @@ func (a *fakeAgent) Prompt(p event.UserPrompt) error {
 func (a *fakeAgent) Cancel() error {
 	a.note("cancel")
 	a.cancels <- struct{}{}
+	if a.all.onCancel != nil {
+		go a.all.onCancel(a) // ends before the agent's last event
+	}
 	return nil
 }
 

@@ -75,6 +75,7 @@ func (e *engine) publish() {
 			PromptCapabilities: e.agent.offers.prompts,
 		},
 		Interruption: e.interruption().Shown(),
+		Paused:       f.Pauses.Now,
 		Restore:      e.turn.restoring(),
 		Observers:    e.watchers.Take(),
 	})
@@ -212,6 +213,10 @@ func (l *listing) updateMetadata(status state.Status) {
 			m.Mode = f.Mode.ModeID
 		}
 		m.Interruptions = l.interruptionCounts()
+		m.Resumable, m.ResumeCount, m.LastResumedAt = f.Pauses.Resumable, f.Pauses.Resumed, nil
+		if at := f.Pauses.LastAt; !at.IsZero() {
+			m.LastResumedAt = &at
+		}
 		if f.Job != nil {
 			at := f.Job.Line(status, line)
 			m.JobLine = &at
@@ -239,6 +244,8 @@ func (l *listing) working() state.Status {
 		return state.StatusDamaged
 	case l.fold.Ended:
 		return state.StatusEnded
+	case l.fold.Pauses.Now != nil && !l.fold.Open:
+		return state.StatusPaused
 	case len(l.fold.Permissions.Open) > 0, failed && len(l.agent.login) > 0, l.fold.Login && !l.fold.Open:
 		return state.StatusNeedsYou
 	case l.fold.Interruptions.Open != nil && l.fold.Interruptions.Open.Reason == event.CutPaused:
@@ -261,6 +268,8 @@ func (l *listing) lineFor(status state.Status) string {
 		line = cmp.Or(open[0].Words(), line)
 	} else if i := l.fold.Interruptions.Open; status == state.StatusNeedsYou && i != nil && i.Reason == event.CutPaused {
 		line = i.Reason.Words()
+	} else if status == state.StatusPaused {
+		line = "Paused by " + l.fold.Pauses.Now.By + "."
 	} else if l.agent.status == AgentFailed && (status == state.StatusNeedsYou || status == state.StatusFailed || status == state.StatusInterrupted) {
 		line = cmp.Or(state.FirstLine(l.agent.message), line)
 	} else if status == state.StatusInterrupted && i != nil && i.Reason != event.CutProviderError {

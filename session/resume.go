@@ -81,7 +81,7 @@ func (s *resumer) facts() resumeFacts {
 		return facts
 	}
 	facts.Facts = resume.Facts{
-		Open: *open, Age: time.Since(open.Since()), StaleAfter: settings.Stale(), Remembers: s.fold.AgentSessionID != "",
+		Open: *open, Age: time.Since(open.Since()), StaleAfter: settings.Stale(), Remembers: s.fold.Remembered() != "",
 		Setup: s.failedSetup(), Segmented: settings.SegmentedFallback, Drift: s.agent.undecided(), AgentChanged: s.agentChanged(),
 	}
 	return facts
@@ -193,4 +193,59 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 		s.agent.stop(stopSleep)
 	}
 	return Resumed{PromptID: promptID, Way: way}, nil
+}
+
+// mayBringBack checks a resume of a session that no interruption holds.
+func (s *resumer) mayBringBack(r ResumeRequest) error {
+	if err := s.refusal(); err != nil {
+		return err
+	}
+	switch open := s.fold.Interruptions.Open; {
+	case open != nil:
+		return fmt.Errorf("%w: a turn is interrupted: resume or dismiss interruption %s", state.ErrConflict, open.InterruptionID)
+	case r.Prompt != "" || r.Drift != "" || len(r.Confirm) > 0 || r.WithoutSetup:
+		return fmt.Errorf("%w: no turn is interrupted, so only a way can be chosen", state.ErrInvalid)
+	case s.fold.Ended:
+		return fmt.Errorf("%w: the session has ended; a prompt continues it", state.ErrConflict)
+	case s.fold.Open:
+		return fmt.Errorf("%w: a turn is open", state.ErrBusy)
+	case s.undoing:
+		return fmt.Errorf("%w: an undo is under way", state.ErrBusy)
+	}
+	return nil
+}
+
+// bringBack ends the pause, if there is one, and starts the agent. A way of which the agent has
+// no memory begins a new agent session; the next prompt tells it this one. The same
+// again does nothing.
+func (s *resumer) bringBack(r ResumeRequest) (Resumed, error) {
+	if err := s.mayBringBack(r); err != nil {
+		return Resumed{}, err
+	}
+	chosen := !resume.Auto(r.Way)
+	facts := resume.Facts{Remembers: s.fold.Remembered() != "" || s.fold.Given == 0}
+	if !chosen && !facts.Remembers {
+		facts.Segmented = s.resumeSettings().SegmentedFallback
+	}
+	if !chosen && s.fold.Pauses.Way != "" {
+		r.Way = string(s.fold.Pauses.Way) // a person chose it, and no prompt has come since
+	}
+	if s.fold.Pauses.Now == nil && chosen && event.ResumeWay(r.Way) == s.fold.Pauses.Way {
+		return Resumed{Way: s.fold.Pauses.Way}, nil
+	}
+	way, err := facts.Way(r.Way)
+	if err != nil {
+		return Resumed{}, err
+	}
+	if s.fold.Pauses.Now != nil || way != event.WayServer {
+		if _, err := s.write(s.entries(event.SessionResumed{Way: way, By: r.Actor.Name, ByID: r.Actor.ID})...); err != nil {
+			return Resumed{}, fmt.Errorf("resume: %w", s.stuck(err))
+		}
+	}
+	if way != event.WayServer {
+		s.agent.stop(stopSleep)
+	}
+	s.agent.forgive()
+	s.agent.wanted, s.dirty, s.list.flush = true, true, true
+	return Resumed{Way: way}, nil
 }

@@ -106,7 +106,9 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 	if err != nil {
 		return 0, err
 	}
+	tell := t.fold.Pauses.Way == event.WaySegmented
 	t.turn.begin(p, now)
+	t.turn.restore.wanted = tell
 	t.queue.Enter(queue.Entry{
 		PromptID: p.PromptID, Hash: hash, Outcome: queue.Received, Seq: int64(seq), At: now,
 	})
@@ -273,7 +275,13 @@ func (t *turns) recordEnd(p event.TurnEnd) error {
 	}
 	list := t.fold.Closings(func(c state.ToolCall) bool { return cancelled && c.Turn == turn }, "the turn ended")
 	outcomes := outcomesOf(list)
-	if cut := t.cutBy(p, len(outcomes) > 0); cut != "" {
+	if by, paused := t.cutByPause(); paused {
+		if p.StopReason != event.StopCancelled {
+			p = cancelledTurn(p)
+		}
+		p.StopReason, p.By, p.ByID = event.StopInterrupted, by.By, by.ByID
+		list = append(list, state.Entry{Turn: turn, Payload: t.cutOff(event.CutPersonPaused)})
+	} else if cut := t.cutBy(p, len(outcomes) > 0); cut != "" {
 		if cut == event.CutCancelled {
 			p.StopReason, p.Error = event.StopInterrupted, &event.Failure{Code: "agent_cancelled", Message: "The agent cancelled the turn by itself."}
 		}
@@ -332,12 +340,16 @@ func (t *turns) end(before []state.Entry, reason event.StopReason, failure *even
 		_, err := t.write(list...)
 		return err
 	}
-	if t.turn.cut != "" && !t.turn.cancelled() {
+	by := state.Paused{By: t.turn.stoppedBy.Name, ByID: t.turn.stoppedBy.ID}
+	if pause, paused := t.cutByPause(); paused {
+		by, reason, failure = *pause, event.StopInterrupted, nil
+		list = append(list, state.Entry{Turn: t.fold.Turn, Payload: t.cutOff(event.CutPersonPaused)})
+	} else if t.turn.cut != "" && !t.turn.cancelled() {
 		list = append(list, state.Entry{Turn: t.fold.Turn, Payload: t.cutOff(t.turn.cut)})
 	}
 	end := event.TurnEnd{PromptID: t.fold.PromptID, StopReason: reason, Error: failure}
 	if reason == event.StopCancelled || reason == event.StopInterrupted {
-		end.By, end.ByID = t.turn.stoppedBy.Name, t.turn.stoppedBy.ID
+		end.By, end.ByID = by.By, by.ByID
 	}
 	list = append(list, state.Entry{Turn: t.fold.Turn, Payload: end})
 	seq, err := t.write(list...)

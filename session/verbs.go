@@ -105,6 +105,9 @@ func (b *BackgroundSession) Restart(ctx context.Context, actor event.Actor) erro
 		if err := e.refusal(); err != nil {
 			return err
 		}
+		if e.fold.Pauses.Now != nil {
+			return errPaused
+		}
 		e.logger.Info("agent is restarted", "actor", actor.Name)
 		e.agent.forgive()
 		e.agent.wanted = true
@@ -127,6 +130,8 @@ func (b *BackgroundSession) readyAgent(ctx context.Context) (Agent, error) {
 			}
 			a := &e.agent
 			switch {
+			case e.fold.Pauses.Now != nil:
+				return nil, errPaused
 			case a.up() && a.settings.asking: // what a person chooses comes after
 				return nil, nil
 			case a.up():

@@ -39,13 +39,24 @@ func (b *BackgroundSession) Interruption(ctx context.Context) (resume.Offer, err
 	return offer, nil
 }
 
-// Resume gives the agent the prompt that continues the interrupted turn. The first
+// Pause pauses the session: when it returns, the pause is in the log on the device. The
+// open turn then ends as interrupted, the agent is stopped, and the queue is held. A
+// paused session stays paused.
+func (b *BackgroundSession) Pause(ctx context.Context, by event.Actor) (state.Paused, error) {
+	return ask(ctx, b.mail, func(e *engine) (state.Paused, error) { return e.pauses.pause(by) })
+}
+
+// Resume gives the agent the prompt that continues the interrupted turn. Without an
+// InterruptionID it ends a pause and brings the agent back by a way, without a prompt. The first
 // resume, dismissal or prompt settles an interruption; later ones get
 // *resume.AlreadySettled. When Resume returns, the prompt is in the log on the device.
 // After a crash it is not sent again.
 func (b *BackgroundSession) Resume(ctx context.Context, r ResumeRequest) (Resumed, error) {
 	if !utf8.ValidString(r.Prompt) {
 		return Resumed{}, fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
+	}
+	if r.InterruptionID == "" {
+		return ask(ctx, b.mail, func(e *engine) (Resumed, error) { return e.resumes.bringBack(r) })
 	}
 	facts, err := ask(ctx, b.mail, func(e *engine) (resumeFacts, error) { return e.resumes.facts(), e.resumes.mayResume(r) })
 	var needs *resume.NeedsConfirmation
@@ -85,6 +96,13 @@ func (b *BackgroundSession) settledMeanwhile(ctx context.Context, r ResumeReques
 // resumeUnchanged resumes if there is nothing to confirm. Drift that shows when the
 // agent is back pauses the turn.
 func (b *BackgroundSession) resumeUnchanged(ctx context.Context, id string) error {
+	paused, err := ask(ctx, b.mail, func(e *engine) (bool, error) { return e.fold.Pauses.Now != nil, nil })
+	if err == nil && paused {
+		err = errPaused
+	}
+	if err != nil {
+		return err
+	}
 	offer, err := b.Interruption(ctx)
 	if err != nil {
 		return err

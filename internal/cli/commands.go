@@ -17,7 +17,7 @@ func (p *Program) Commands() []*cobra.Command {
 	for group, commands := range map[string][]*cobra.Command{
 		GroupLook: {p.ls(), p.show(), p.tail(), p.search(), p.play(), p.export(), p.comments(), p.agents(), verbs.rules(), p.worktrees(), p.devices(), p.health(), verbs.audit(), p.open()},
 		GroupDo: {
-			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.queue(), p.rename(), p.pin(), p.archive(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(),
+			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.pause(), p.queue(), p.rename(), p.pin(), p.archive(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(),
 		},
 		GroupStay: {p.attach(), p.run(), p.jobVerbs().command()},
 	} {

@@ -21,7 +21,7 @@ import (
 // resumeAnswer is the output of resume --json.
 type resumeAnswer struct {
 	SessionID      string `json:"session_id"`
-	InterruptionID string `json:"interruption_id"`
+	InterruptionID string `json:"interruption_id,omitempty"`
 	wire.Resumed
 }
 
@@ -31,8 +31,8 @@ func (p *Program) resume() *cobra.Command {
 	var confirm []string
 	cmd := p.onSession(&cobra.Command{
 		Use:   "resume ID",
-		Short: "Resume an interrupted turn",
-		Long: "Resume an interrupted turn: the agent is told what it had done, and how the workspace is now. Where\n" +
+		Short: "Resume an interrupted turn, or a paused session",
+		Long: "Resume a paused session, or start its agent again: its queue goes on. An interrupted turn is resumed: the agent is told what it had done, and how the workspace is now. Where\n" +
 			"something has changed since, the hub wants it confirmed: it exits with 4 and names the flags. An agent that comes back with other\n" +
 			"settings, such as a mode that allows more, is given nothing until one of --apply-session-settings and\n" +
 			"--keep-current-config says which count. The way segmented tells a new agent session all of this one: how much\n" +
@@ -43,7 +43,10 @@ func (p *Program) resume() *cobra.Command {
 		if apply && keep {
 			return Usagef("--apply-session-settings and --keep-current-config exclude each other")
 		}
-		open, err := interruption(ctx, hub, s)
+		open, err := hub.Interruption(ctx, s.SessionID)
+		if notFound(err) {
+			return p.bringBack(ctx, hub, s, wire.Resume{Way: way, Drift: driftChoice(apply, keep), Confirm: confirm, WithoutSetup: withoutSetup})
+		}
 		if err != nil {
 			return err
 		}
@@ -68,6 +71,36 @@ func (p *Program) resume() *cobra.Command {
 	cmd.Flags().BoolVar(&withoutSetup, "without-setup", false, "leave out the working copy's set-up command, which failed")
 	p.JSONFlag(cmd)
 	return cmd
+}
+
+// bringBack resumes a session of which no turn is interrupted.
+func (p *Program) bringBack(ctx context.Context, hub *client.Hub, s wire.SessionInfo, r wire.Resume) error {
+	if r.Drift != "" || len(r.Confirm) > 0 || r.WithoutSetup {
+		return withCode(ExitNotFound, "%s has no interrupted turn: only --way can be given", s.SessionID)
+	}
+	resumed, err := hub.Resume(ctx, s.SessionID, r)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.PrintJSON(resumeAnswer{SessionID: s.SessionID, Resumed: resumed})
+	}
+	p.say("resumed")
+	return nil
+}
+
+func (p *Program) pause() *cobra.Command {
+	return p.quiet(&cobra.Command{
+		Use: "pause ID", Short: "Stop a session's work until it is resumed",
+		Long: "Stop a session's work until it is resumed: its turn is interrupted, its agent stopped, and queued prompts wait.\n" +
+			"abide resume, or a prompt, goes on.",
+		Example: "abide pause -", Args: cobra.ExactArgs(1),
+	}, "paused", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
+		if _, err := hub.Pause(ctx, s.SessionID); err != nil {
+			return s, err
+		}
+		return hub.Session(ctx, s.SessionID)
+	})
 }
 
 const driftFlags = "--apply-session-settings or --keep-current-config"
@@ -205,10 +238,15 @@ func (p *Program) dismiss() *cobra.Command {
 
 func interruption(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (wire.Offer, error) {
 	open, err := hub.Interruption(ctx, s.SessionID)
-	if refused := (*client.RefusedError)(nil); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+	if notFound(err) {
 		err = withCode(ExitNotFound, "%s has no interrupted turn", s.SessionID)
 	}
 	return open, err
+}
+
+func notFound(err error) bool {
+	refused := (*client.RefusedError)(nil)
+	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
 func (p *Program) fork() *cobra.Command {

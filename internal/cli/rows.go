@@ -17,7 +17,7 @@ func statusWord(s wire.SessionInfo, style plain.Style) string {
 		word += ", archived"
 	}
 	switch s.Status {
-	case state.StatusNeedsYou, state.StatusInterrupted:
+	case state.StatusNeedsYou, state.StatusInterrupted, state.StatusPaused:
 		return style.Yellow(word)
 	case state.StatusFailed, state.StatusDamaged:
 		return style.Red(word)

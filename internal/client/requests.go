@@ -156,6 +156,13 @@ func (h *Hub) Cancel(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodPost, session(id)+"/cancel", nil, nil)
 }
 
+// Pause pauses a session.
+func (h *Hub) Pause(ctx context.Context, id string) (wire.Paused, error) {
+	var paused wire.Paused
+	err := h.do(ctx, http.MethodPost, session(id)+"/pause", nil, &paused)
+	return paused, err
+}
+
 // End closes a session; a later prompt makes it live again. Waiting prompts are removed
 // with DropQueue, and a conflict without.
 func (h *Hub) End(ctx context.Context, id string, e wire.EndSession) (wire.SessionInfo, error) {

@@ -16,6 +16,7 @@ func interruptionRows() section {
 		title: "Interruptions",
 		about: []string{
 			"`way` is `auto`, `server`, `local` or `segmented`; the last tells a new agent session all of this one, and `restore` in `state` says how far it is. `confirm` must name what `needs` lists. If `drift` is among them, `drift` is `apply` (the recorded settings) or `keep` (the current ones). Where one allows more, that takes access to manage the session.",
+			"`…/resume` without `interruption_id` ends a pause and brings the agent back by `way`, without a prompt: 409 while a turn is open or interrupted, 400 with a field other than `way`.",
 		},
 		rows: []route{
 			{
@@ -28,6 +29,10 @@ func interruptionRows() section {
 					summary: "Resume the interrupted turn. The first to settle it wins; others get 409 already_resolved with the winner. A missing confirmation is 409 conflict with `needs`. 409 too while a turn is open, or when the workspace is gone; 404 an unknown interruption_id.",
 					in:      wire.Resume{}, out: wire.Resumed{}, status: 202,
 				},
+			},
+			{
+				"POST", one + "/pause", auth.Credential, auth.Act, false, inSession(pauseRoute),
+				doc{summary: "Pause the session: an open turn ends as interrupted (person_paused), the agent is stopped, and the queue is held. The pause is in the log when this returns. A paused session stays paused. It ends with a resume, a prompt, or the dismissal of its interruption. 409 if the session has ended.", out: wire.Paused{}, status: 202},
 			},
 			{
 				"POST", one + "/dismiss", auth.Credential, auth.Act, false, inSessionWith(dismissRoute),
@@ -77,6 +82,14 @@ func ResumeOf(in wire.Resume, grant auth.Grant, sessionID string) session.Resume
 		InterruptionID: in.InterruptionID, Way: in.Way, Prompt: in.Prompt, Drift: resume.DriftChoice(in.Drift), Confirm: in.Confirm, WithoutSetup: in.WithoutSetup,
 		Actor: grant.By(), MayManage: grant.May(auth.Manage, sessionID),
 	}
+}
+
+func pauseRoute(_ *API, c *call, own *session.BackgroundSession) error {
+	paused, err := own.Pause(c.r.Context(), c.grant.By())
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusAccepted, paused)
 }
 
 func dismissRoute(s *API, c *call, own *session.BackgroundSession, in wire.Dismiss) error {

@@ -44,7 +44,7 @@ func sessionRows() section {
 				doc{
 					summary: "The sessions, newest first.", out: wire.SessionPage{}, status: 200,
 					query: []param{
-						{"status", "idle, running, needs_you, failed, interrupted, ended, imported, damaged; archived for those put away; all for everything", ""},
+						{"status", "idle, running, needs_you, failed, interrupted, paused, ended, imported, damaged; archived for those put away; all for everything", ""},
 						{"project", "a project root or workspace", ""},
 						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},

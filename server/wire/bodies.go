@@ -9,7 +9,7 @@ func Bodies() []any {
 		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
 		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},
-		Offer{}, Resume{}, Resumed{}, Dismiss{}, Undo{}, Redo{}, Undone{}, Undoable{},
+		Offer{}, Paused{}, Resume{}, Resumed{}, Dismiss{}, Undo{}, Redo{}, Undone{}, Undoable{},
 		Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
 		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, ExportPreview{},
 		Rule{}, Rules{}, NewRule{},

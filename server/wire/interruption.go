@@ -5,12 +5,13 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// Interruption, Drift, Way and Restore are package state's.
+// Interruption, Drift, Way, Restore and Paused are package state's.
 type (
 	Interruption = state.Interruption
 	Drift        = state.Drift
 	Way          = state.Way
 	Restore      = state.Restore
+	Paused       = state.Paused
 )
 
 // Offer is an interrupted turn and the ways to resume it.
@@ -50,9 +51,10 @@ type LostQuestion struct {
 	Options []event.PermissionOption `json:"options"`
 }
 
-// Resume resumes an interrupted turn.
+// Resume resumes an interrupted turn. Without InterruptionID it ends a pause and brings the
+// agent back without a prompt; then only Way may be given.
 type Resume struct {
-	InterruptionID string `json:"interruption_id"`
+	InterruptionID string `json:"interruption_id,omitempty"`
 	// Way is auto, server, local or segmented; absent is auto.
 	Way string `json:"way,omitempty"`
 	// Prompt replaces the offered one.
@@ -65,9 +67,9 @@ type Resume struct {
 	WithoutSetup bool `json:"without_setup,omitempty"`
 }
 
-// Resumed is the prompt that resumes the turn.
+// Resumed is the prompt that resumes the turn. Without an interruption there is none.
 type Resumed struct {
-	PromptID string          `json:"prompt_id"`
+	PromptID string          `json:"prompt_id,omitempty"`
 	Way      event.ResumeWay `json:"way"`
 }
 

@@ -141,6 +141,8 @@ type State struct {
 	Agent              Agent           `json:"agent"`
 	// Interruption is the interrupted turn until it is settled.
 	Interruption *Interruption `json:"interruption,omitempty"`
+	// Paused is the pause of the session until it ends.
+	Paused *Paused `json:"paused,omitempty"`
 	// Restore is the progress of a segmented restore while it runs.
 	Restore   *Restore   `json:"restore,omitempty"`
 	Observers []Observer `json:"observers"`

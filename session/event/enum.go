@@ -34,11 +34,12 @@ const (
 	CutProviderError InterruptReason = "provider_error"  // the agent answered the prompt with an error
 	CutCancelled     InterruptReason = "agent_cancelled" // the agent reported a cancel that no one asked for
 	CutPaused        InterruptReason = "paused"
+	CutPersonPaused  InterruptReason = "person_paused" // a person paused the session
 )
 
 // Values lists the set.
 func (InterruptReason) Values() []string {
-	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "agent_cancelled", "paused"}
+	return []string{"hub_restart", "hub_stop", "agent_exit", "agent_restart", "provider_error", "agent_cancelled", "paused", "person_paused"}
 }
 
 // Words says for a person how a turn was interrupted: the same in lists, the feed, cards,
@@ -59,6 +60,8 @@ func (r InterruptReason) Words() string {
 		return "Interrupted: the agent cancelled the turn by itself."
 	case CutPaused:
 		return "Waiting for your choice: the turn has not begun."
+	case CutPersonPaused:
+		return "Interrupted: the session was paused."
 	}
 	return "Interrupted: it did not end by itself."
 }

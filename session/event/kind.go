@@ -13,6 +13,8 @@ const (
 	TypeTurnInterrupted     Type = "turn_interrupted"
 	TypeTurnEnd             Type = "turn_end"
 	TypeInterruptionSettled Type = "interruption_settled"
+	TypeSessionPaused       Type = "session_paused"
+	TypeSessionResumed      Type = "session_resumed"
 	TypeWorkspaceSeen       Type = "workspace_seen"
 	TypeAgentMessage        Type = "agent_message"
 	TypeAgentThought        Type = "agent_thought"
@@ -52,6 +54,8 @@ func Kinds() []Payload {
 		TurnInterrupted{},
 		TurnEnd{},
 		InterruptionSettled{},
+		SessionPaused{},
+		SessionResumed{},
 		WorkspaceSeen{},
 		AgentMessage{},
 		AgentThought{},
@@ -96,6 +100,8 @@ func (TurnInterrupted) EventType() Type { return TypeTurnInterrupted }
 // EventType implements Payload.
 func (InterruptionSettled) EventType() Type { return TypeInterruptionSettled }
 func (WorkspaceSeen) EventType() Type       { return TypeWorkspaceSeen }
+func (SessionPaused) EventType() Type       { return TypeSessionPaused }
+func (SessionResumed) EventType() Type      { return TypeSessionResumed }
 
 // EventType implements Payload.
 func (TurnEnd) EventType() Type { return TypeTurnEnd }
@@ -180,7 +186,7 @@ func (Corrupt) EventType() Type { return TypeCorrupt }
 // ones.
 func (t Type) Durable() bool {
 	switch t {
-	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnInterrupted, TypeTurnEnd, TypeInterruptionSettled,
+	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnInterrupted, TypeTurnEnd, TypeInterruptionSettled, TypeSessionPaused, TypeSessionResumed,
 		TypeSessionStart, TypeSessionEnd, TypeEpoch, TypeLogTruncated, TypeSegmentStart:
 		return true
 	}
@@ -199,6 +205,10 @@ func decode(t Type, data json.RawMessage) (Payload, error) {
 		return as[TurnInterrupted](t, data)
 	case TypeTurnEnd:
 		return as[TurnEnd](t, data)
+	case TypeSessionPaused:
+		return as[SessionPaused](t, data)
+	case TypeSessionResumed:
+		return as[SessionResumed](t, data)
 	case TypeInterruptionSettled:
 		return as[InterruptionSettled](t, data)
 	case TypeWorkspaceSeen:

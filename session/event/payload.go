@@ -210,6 +210,22 @@ type InterruptionSettled struct {
 	ByID string `json:"by_id,omitempty"`
 }
 
+// SessionPaused pauses the session: its agent is stopped, an open turn ends as interrupted
+// (person_paused), and its queue is held. SessionResumed, the next prompt, the settlement
+// of its interruption, or its end ends the pause.
+type SessionPaused struct {
+	By   string `json:"by"`
+	ByID string `json:"by_id,omitempty"`
+}
+
+// SessionResumed brings the agent back without a prompt.
+type SessionResumed struct {
+	// Way is how the agent gets the earlier context; empty if nobody chose one.
+	Way  ResumeWay `json:"way,omitempty"`
+	By   string    `json:"by"`
+	ByID string    `json:"by_id,omitempty"`
+}
+
 // WorkspaceSeen is the state of the workspace when a turn began or after its tools
 // ended. The resume of an interrupted turn compares it with the present state.
 type WorkspaceSeen struct {

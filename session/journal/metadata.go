@@ -55,6 +55,12 @@ type Metadata struct {
 	// Interruptions counts interrupted turns; nil if there are none.
 	Interruptions *event.InterruptionCounts `json:"interruptions,omitempty"`
 
+	// Resumable means that a pause or an interruption waits to be resumed. ResumeCount
+	// counts the resumes, and LastResumedAt is the time of the last one; nil before it.
+	Resumable     bool       `json:"resumable,omitempty"`
+	ResumeCount   int        `json:"resume_count,omitempty"`
+	LastResumedAt *time.Time `json:"last_resumed_at,omitempty"`
+
 	// EventCount is the number of readable events, including placeholders.
 	EventCount int64 `json:"event_count"`
 	// MinSeq and MaxSeq are the first and last visible seq.

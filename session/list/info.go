@@ -35,6 +35,10 @@ func infoOf(m journal.Metadata) Info {
 		Worktree:    worktree,
 		LastLine:    m.LastLine,
 
+		Resumable:   m.Resumable && !m.Imported,
+		ResumeCount: m.ResumeCount,
+
+		LastResumedAt:  m.LastResumedAt,
 		AgentSessionID: m.AgentSessionID,
 	}
 	if m.Job != nil && !m.Imported {

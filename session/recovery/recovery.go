@@ -253,7 +253,11 @@ func (r *Recovery) closeOpen(ctx context.Context) error {
 	f := &r.Fold
 	list := f.Closings(func(state.ToolCall) bool { return true }, string(event.StopHubRestart))
 	if f.Open {
-		cut := f.CutOff(event.CutHubRestart)
+		reason := event.CutHubRestart
+		if f.Pauses.Now != nil {
+			reason = event.CutPersonPaused
+		}
+		cut := f.CutOff(reason)
 		cut.LastAt = r.lastOfTurn(ctx)
 		list = append(list, state.Entry{Turn: f.Turn, Payload: cut})
 		list = append(list, state.Entry{Turn: f.Turn, Payload: event.TurnEnd{PromptID: f.PromptID, StopReason: event.StopHubRestart}})

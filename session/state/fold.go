@@ -32,6 +32,7 @@ type Fold struct {
 	// Login means that the latest turn ended because the agent requires a login.
 	Login         bool          `json:"login,omitempty"`
 	Interruptions Interruptions `json:"interruptions,omitzero"`
+	Pauses        Pauses        `json:"pauses,omitzero"`
 	// Given counts the turns given to agents. A new agent session after the first
 	// turn has lost context.
 	Given int `json:"given,omitempty"`
@@ -58,6 +59,9 @@ type Fold struct {
 	// AgentSessionID is the agent's own id of its session; empty if it has none that
 	// can be continued.
 	AgentSessionID string `json:"agent_session_id,omitempty"`
+	// Untold means that the agent's session is new and got no prompt: it knows nothing of
+	// the turns before, and another start must tell them.
+	Untold bool `json:"untold,omitempty"`
 	// Agent has the agent's settings without mode and options, which are above.
 	Agent AgentSettings `json:"agent,omitzero"`
 	// Before has the settings that the present agent is to have until it gets a prompt:
@@ -142,6 +146,7 @@ func (f *Fold) Apply(seq event.Seq, at time.Time, turn int, p event.Payload) {
 
 // applyTurn applies events of turns and requests.
 func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload) bool {
+	f.Pauses.apply(at, p)
 	switch p := p.(type) {
 	case event.SessionStart:
 		f.Policy, f.Before = p.Policy, wantedOf(p.Settings)
@@ -150,6 +155,11 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.SegmentStart: // the first one that is kept, perhaps
 		f.Policy = cmp.Or(p.Policy, f.Policy)
 		f.job(p.Job)
+	case event.SessionPaused:
+	case event.SessionResumed:
+		if p.Way == event.WayLocal || p.Way == event.WaySegmented {
+			f.AgentSessionID = "" // a new agent session is begun
+		}
 	case event.UserPrompt:
 		f.Turn, f.PromptID, f.Open = max(turn, f.Turn), p.PromptID, true
 		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq
@@ -160,7 +170,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 		f.Line.say(p.Text)
 	case event.TurnStart:
 		f.Given++
-		f.Before, f.HalfTold = nil, false
+		f.Before, f.HalfTold, f.Untold = nil, false, false
 	case event.TurnInterrupted:
 		f.Interruptions.open(seq, at, p)
 	case event.InterruptionSettled:
@@ -260,6 +270,7 @@ func (f *Fold) applyAgent(p event.Payload) bool {
 		f.Login = false
 		f.startedWith(p)
 		f.AgentSessionID = p.AgentSessionID
+		f.Untold = f.Untold && p.Resumed != "" || p.Resumed == "" && f.Given > 0
 		if p.Resumed == "" {
 			f.Tools = ToolCalls{Delegating: f.Tools.Delegating} // a new agent session starts new call ids
 		}
@@ -289,6 +300,15 @@ func (f *Fold) applyAgent(p event.Payload) bool {
 		return false
 	}
 	return true
+}
+
+// Remembered is the agent's own id of its session if that knows the earlier turns, so
+// that continuing it loses nothing; else empty.
+func (f *Fold) Remembered() string {
+	if f.Untold {
+		return ""
+	}
+	return f.AgentSessionID
 }
 
 // Name is the session's name unless a person named it.

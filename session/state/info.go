@@ -38,6 +38,11 @@ type Info struct {
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string `json:"last_line,omitempty"`
+	// Resumable means that a pause or an interruption waits to be resumed.
+	Resumable bool `json:"resumable,omitempty"`
+	// ResumeCount counts the resumes. LastResumedAt is the time of the last one; nil before it.
+	ResumeCount   int        `json:"resume_count,omitempty"`
+	LastResumedAt *time.Time `json:"last_resumed_at,omitempty"`
 	// AgentSessionID is the agent's own id of the session.
 	AgentSessionID string `json:"agent_session_id,omitempty"`
 }

@@ -132,7 +132,7 @@ func (j *Job) Status(session Status) event.JobStatus {
 		return j.Step.Status
 	case j.Step.Status == "":
 		return event.JobQueued
-	case session == StatusNeedsYou || session == StatusInterrupted || session == StatusDamaged:
+	case session == StatusNeedsYou || session == StatusInterrupted || session == StatusPaused || session == StatusDamaged:
 		return event.JobParked
 	}
 	return event.JobRunning

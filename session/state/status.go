@@ -9,6 +9,7 @@ const (
 	StatusNeedsYou    Status = "needs_you"   // a permission request is open, the agent wants a login, or a turn waits for a choice
 	StatusFailed      Status = "failed"      // the latest turn ended with an error, or the agent does not start
 	StatusInterrupted Status = "interrupted" // the latest turn was cut off, and a person decides
+	StatusPaused      Status = "paused"      // by a person
 	StatusEnded       Status = "ended"
 	StatusImported    Status = "imported" // from another hub, read-only
 	StatusDamaged     Status = "damaged"  // the log needs attention
@@ -28,5 +29,5 @@ func (s Status) Shown(imported bool) Status {
 
 // Values lists the set.
 func (Status) Values() []string {
-	return []string{"idle", "running", "needs_you", "failed", "interrupted", "ended", "imported", "damaged"}
+	return []string{"idle", "running", "needs_you", "failed", "interrupted", "paused", "ended", "imported", "damaged"}
 }

@@ -9,6 +9,7 @@ const causes: Readonly<Record<InterruptReason, string>> = {
   agent_restart: t`Interrupted: the agent was restarted.`,
   provider_error: t`Failed: the model's provider answered with an error.`,
   agent_cancelled: t`Interrupted: the agent cancelled the turn by itself.`,
+  person_paused: t`Interrupted: the session was paused.`,
   paused: t`Waiting for your choice: the turn has not begun.`,
 }
 

@@ -147,7 +147,7 @@ export interface TurnStartData {
   no_undo?: string
 }
 
-export type InterruptReason = 'hub_restart' | 'hub_stop' | 'agent_exit' | 'agent_restart' | 'provider_error' | 'agent_cancelled' | 'paused'
+export type InterruptReason = 'hub_restart' | 'hub_stop' | 'agent_exit' | 'agent_restart' | 'provider_error' | 'agent_cancelled' | 'paused' | 'person_paused'
 
 export type TurnPhase = 'streaming_llm' | 'executing_tools' | 'delegating'
 
@@ -192,6 +192,17 @@ export interface InterruptionSettledData {
   outcome: SettledAs
   way?: ResumeWay
   prompt_id?: string
+  by: string
+  by_id?: string
+}
+
+export interface SessionPausedData {
+  by: string
+  by_id?: string
+}
+
+export interface SessionResumedData {
+  way?: ResumeWay
   by: string
   by_id?: string
 }
@@ -468,9 +479,9 @@ export interface CorruptData {
   reason: string
 }
 
-export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'workspace_seen' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
+export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'session_paused' | 'session_resumed' | 'workspace_seen' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
 
-export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'workspace_seen', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
+export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'session_paused', 'session_resumed', 'workspace_seen', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
 
 interface EventHead {
   seq: Seq
@@ -490,6 +501,8 @@ export type AbideEvent =
   | (EventHead & { type: 'turn_interrupted'; data: TurnInterruptedData })
   | (EventHead & { type: 'turn_end'; data: TurnEndData })
   | (EventHead & { type: 'interruption_settled'; data: InterruptionSettledData })
+  | (EventHead & { type: 'session_paused'; data: SessionPausedData })
+  | (EventHead & { type: 'session_resumed'; data: SessionResumedData })
   | (EventHead & { type: 'workspace_seen'; data: WorkspaceSeenData })
   | (EventHead & { type: 'agent_message'; data: AgentMessageData })
   | (EventHead & { type: 'agent_thought'; data: AgentThoughtData })
@@ -572,7 +585,7 @@ export interface ResumeTurnMessage {
   type: 'resume'
   request_id?: string
   session_id: string
-  interruption_id: string
+  interruption_id?: string
   way?: string
   prompt?: string
   drift?: string
@@ -775,6 +788,12 @@ export interface Interruption {
   held: boolean
 }
 
+export interface Paused {
+  by: string
+  by_id?: string
+  at: string
+}
+
 export interface Restore {
   way: ResumeWay
   done: number
@@ -815,6 +834,7 @@ export interface StateMessage {
   usage?: UsageData
   agent: Agent
   interruption?: Interruption
+  paused?: Paused
   restore?: Restore
   observers: Observer[]
   queue: QueueItem[]
@@ -827,7 +847,7 @@ export interface ReadingMessage {
   max_seq: Seq
 }
 
-export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'ended' | 'imported' | 'damaged'
+export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'paused' | 'ended' | 'imported' | 'damaged'
 
 export type JobStatus = 'queued' | 'running' | 'stopping' | 'parked' | 'completed' | 'failed' | 'cancelled'
 
@@ -867,6 +887,9 @@ export interface SessionInfo {
   worktree?: Worktree
   job?: JobLine
   last_line?: string
+  resumable?: boolean
+  resume_count?: number
+  last_resumed_at?: string
   agent_session_id?: string
   read_seq?: Seq
   continue?: string
@@ -1339,7 +1362,7 @@ export interface Offer {
 }
 
 export interface Resume {
-  interruption_id: string
+  interruption_id?: string
   way?: string
   prompt?: string
   drift?: string
@@ -1348,7 +1371,7 @@ export interface Resume {
 }
 
 export interface Resumed {
-  prompt_id: string
+  prompt_id?: string
   way: ResumeWay
 }
 

@@ -31,6 +31,10 @@ export function describe(event: AbideEvent): Said {
     }
     case 'session_end':
       return { tone: 'quiet', text: t`Session ended: ${event.data.reason}` }
+    case 'session_paused':
+      return { tone: 'quiet', text: t`Paused by ${event.data.by}` }
+    case 'session_resumed':
+      return { tone: 'quiet', text: t`Resumed by ${event.data.by}` }
     case 'agent_started': {
       const d = event.data
       const name = [d.name ?? d.agent, d.version].filter(Boolean).join(' ')

@@ -16,6 +16,7 @@ const statusWords: Record<SessionInfo['status'], string> = {
   idle: t`Idle`,
   failed: t`Failed`,
   interrupted: t`Interrupted`,
+  paused: t`Paused`,
   ended: t`Ended`,
   imported: t`Imported`,
   damaged: t`Damaged`,
