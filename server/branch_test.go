@@ -75,7 +75,7 @@ func TestThePushIsTheOwnersAndOffUntilTheProjectAllowsIt(t *testing.T) {
 	require.Contains(t, res.body, found.Push.Command)
 
 	now := *h.manager.Settings()
-	now.Git = map[string]settings.Git{root: {Push: true, Collaborators: true}}
+	now.Git = map[string]settings.Git{root: {Push: true, Collaborators: true, PullRequests: "gh"}}
 	require.NoError(t, h.manager.Configure(now))
 	collaborator := bearer(h.mint(auth.TokenRequest{Scope: auth.Collaborator, SessionID: s.ID()}))
 	require.Equal(t, 403, h.do("POST", path+"/push", map[string]any{}, collaborator).status)

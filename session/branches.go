@@ -26,7 +26,7 @@ func hashOf(r branch.Request) string {
 
 // ActOnBranch commits, updates, merges or pushes. It is *resume.NeedsConfirmation while something
 // was not confirmed. The same request with its key again gets the outcome of the first.
-// The act goes on if its caller goes away; a push ends with the hub. In the log are a note before the branch moves
+// The act goes on if its caller goes away; a push and a pull request end with the hub. In the log are a note before the branch moves
 // and one with the outcome.
 func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) (state.BranchAct, error) {
 	b, err := m.Session(ctx, id)
@@ -66,22 +66,36 @@ func (m *Manager) ActOnBranch(ctx context.Context, id string, r branch.Request) 
 	return m.act(ctx, b, r)
 }
 
-// PullRequest returns the page of the remote's host that makes a pull request of the
-// session's branch. Without a message it takes the draft of a commit.
-func (m *Manager) PullRequest(ctx context.Context, id, message string, confirm []string) (string, error) {
+// PullRequest makes a pull request of the session's branch by the program that the project
+// names, as an act, and returns its address. Where it names none, it returns the page of the
+// remote's host that makes one. Without a message it takes the draft of a commit.
+func (m *Manager) PullRequest(ctx context.Context, id string, r branch.Request) (address string, made bool, err error) {
 	b, err := m.Session(ctx, id)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	if len(message) > branch.MostMessage {
-		return "", fmt.Errorf("%w: a message has at most %d bytes", state.ErrInvalid, branch.MostMessage)
+	r.Act = branch.Pull
+	place := m.place(b)
+	if place.PullRequests != "" {
+		act, err := m.ActOnBranch(ctx, id, r)
+		return act.URL, err == nil, err
 	}
+	if err := r.Check(); err != nil {
+		return "", false, err
+	}
+	if r.Message, err = b.titled(ctx, r.Message); err != nil {
+		return "", false, err
+	}
+	address, err = m.branches.PullRequest(ctx, place, r.Message, r.Confirm)
+	return address, false, err
+}
+
+// titled is the message of a pull request; the draft if it is empty.
+func (b *BackgroundSession) titled(ctx context.Context, message string) (string, error) {
 	if strings.TrimSpace(message) == "" {
-		if message, err = b.Draft(ctx); err != nil {
-			return "", err
-		}
+		return b.Draft(ctx)
 	}
-	return m.branches.PullRequest(ctx, m.place(b), message, confirm)
+	return message, nil
 }
 
 // DiscardCopy removes the session's own working copy with its branch, and ends the sessions
@@ -103,7 +117,13 @@ func (m *Manager) DiscardCopy(ctx context.Context, id string, confirm []string, 
 func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Request) (state.BranchAct, error) {
 	hash, noted := hashOf(r), false
 	doing := ctx
-	if r.Act == branch.Push {
+	if r.Act == branch.Pull {
+		var err error
+		if r.Message, err = b.titled(ctx, r.Message); err != nil {
+			return state.BranchAct{}, err
+		}
+	}
+	if r.ByHand() {
 		leave, err := m.help()
 		if err != nil {
 			return state.BranchAct{}, err
@@ -126,10 +146,14 @@ func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Reques
 	if !noted {
 		return act, err
 	}
-	if err != nil && r.Act == branch.Push {
+	if err != nil && r.ByHand() {
 		act.Stage = state.ActFailed
-		if failed := b.noteAct(ctx, act, "Push failed: "+branch.Why(err)+".", r.Actor); failed != nil {
-			m.logger.Warn("a session does not say that a push failed", "session", b.id, "err", failed)
+		what := "Push"
+		if r.Act == branch.Pull {
+			what = "Pull request"
+		}
+		if failed := b.noteAct(ctx, act, what+" failed: "+branch.Why(err)+".", r.Actor); failed != nil {
+			m.logger.Warn("a session does not say that an act on its branch failed", "session", b.id, "act", r.Act, "err", failed)
 		}
 		return act, err
 	}
@@ -187,6 +211,8 @@ func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
 	switch {
 	case happened:
 		open.Stage, text = state.ActDone, strings.TrimRight(branch.Words(*open, ""), ": ")+". It was interrupted after that: git status says whether files are left to do."
+	case open.Act == branch.Pull:
+		text = fmt.Sprintf("The pull request of %s was interrupted. Whether it was made is not known: look at the host of %s before it is made again.", open.Branch, open.Remote)
 	case !known:
 		text = fmt.Sprintf("The act on the branch was interrupted (%s of %s). Whether it happened is not known: commit %.9s would be on the branch.", open.Act, open.Branch, open.After)
 	}
@@ -224,7 +250,7 @@ func (m *Manager) help() (leave func(), err error) {
 func (m *Manager) place(b *BackgroundSession) branch.Place {
 	p := b.place()
 	git := m.GitSettings(b)
-	p.Push, p.Forge = git.Push, git.Forge
+	p.Push, p.Forge, p.PullRequests = git.Push, git.Forge, git.PullRequests
 	return p
 }
 

@@ -379,7 +379,9 @@ func TestThePageOfAPullRequestIsFilledInAndTheRemoteHasTheBranch(t *testing.T) {
 	c := newCopied(t)
 	c.pushable(t, true)
 	page := func(message string, confirm ...string) (string, error) {
-		return c.manager.PullRequest(ctxOf(t), c.one.ID(), message, confirm)
+		found, made, err := c.manager.PullRequest(ctxOf(t), c.one.ID(), branch.Request{Message: message, Confirm: confirm})
+		require.False(t, made)
+		return found, err
 	}
 	_, err := page("m")
 	require.ErrorIs(t, err, state.ErrConflict)

@@ -1,6 +1,6 @@
 // A session's branch is pushed from the app where the project allows it, and shown as a command elsewhere; a
-// pull request is made of it on the page of its host.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+// pull request is made of it on the page of its host, or by gh where the project says so.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,8 +13,8 @@ import { shot } from './rig/shot.ts'
 
 const wide: Size = { width: 1440, height: 900 }
 /** A hub with a session in a repository that has a remote. */
-async function prepare(config: string) {
-  const hub = await Hub.start({ config })
+async function prepare(config: string, programs: Record<string, string> = {}) {
+  const hub = await Hub.start({ config, programs })
   const git = repository(hub.workspace)
   const remote = mkdtempSync(join(tmpdir(), 'abide-remote-'))
   git('init', '-q', '--bare', remote)
@@ -30,12 +30,16 @@ async function prepare(config: string) {
 }
 let allowed: Awaited<ReturnType<typeof prepare>>
 let off: Awaited<ReturnType<typeof prepare>>
+let made: Awaited<ReturnType<typeof prepare>>
 beforeAll(async () => {
   allowed = await prepare('projects: {"/": {git: {push: true}}}\n')
   off = await prepare('')
+  made = await prepare('projects: {"/": {git: {push: true, pull_requests: gh}}}\n', {
+    gh: `printf '%s\\n' "$@" > "$HOME/asked"\n[ -e "$HOME/down" ] && { echo 'HTTP 502: the host is down' >&2; exit 1; }\necho https://github.com/ann/pot/pull/7`,
+  })
 })
 afterAll(async () => {
-  for (const one of [allowed, off]) {
+  for (const one of [allowed, off, made]) {
     await one.device.stop()
     expect(await one.hub.stop()).toBe(0)
     rmSync(one.remote, { recursive: true })
@@ -99,6 +103,37 @@ for (const [name, size] of [
     )
     await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
     await shot(screen, `pull-request-${size.width}`)
+    await screen.page.close()
+  })
+
+  test(`a pull request, ${name}, is made by gh where the project says so, and is there to open`, async () => {
+    made.git('commit', '-q', '--allow-empty', '-m', `made ${name}`)
+    made.git('push', '-q', 'origin', 'beds')
+    const down = join(made.hub.home, 'down')
+    writeFileSync(down, '')
+    const { screen, dialog, session } = await opened(made, size)
+    await dialog.getByRole('radio', { name: 'New pull request' }).check()
+    await dialog.getByText('gh runs with your sign-in').waitFor()
+    const message = dialog.getByRole('textbox', { name: 'Title, and the text below it' })
+    expect(await message.inputValue()).toContain('/plan')
+    await message.fill('--web "beds"\n\nTulips.')
+    await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
+    await shot(screen, `pull-request-gh-${size.width}`)
+    const make = dialog.getByRole('button', { name: 'Make it with gh' })
+    await make.click()
+    await dialog.getByText('gh made no pull request: HTTP 502: the host is down').waitFor()
+    await shot(screen, `pull-request-gh-down-${size.width}`)
+    rmSync(down)
+    await make.click()
+    const link = dialog.getByRole('link', { name: 'Open the pull request' })
+    await link.waitFor()
+    expect(await link.getAttribute('href')).toBe('https://github.com/ann/pot/pull/7')
+    expect(readFileSync(join(made.hub.home, 'asked'), 'utf8')).toBe(
+      'pr\ncreate\n--head=beds\n--title=--web "beds"\n--body=Tulips.\n',
+    )
+    await shot(screen, `pull-request-gh-made-${size.width}`)
+    await screen.page.goto(`${made.hub.origin}/s/${session}`)
+    await screen.page.getByText('Made a pull request of beds: https://github.com/ann/pot/pull/7').waitFor()
     await screen.page.close()
   })
 

@@ -23,10 +23,10 @@ func (h *Hub) UpdateBranch(ctx context.Context, id, key string, u wire.UpdateBra
 	return h.actOnBranch(ctx, id, "update", key, u)
 }
 
-// PullRequest returns the page that makes a pull request of the session's branch.
-func (h *Hub) PullRequest(ctx context.Context, id string, p wire.MakePullRequest) (wire.PullRequestPage, error) {
+// PullRequest makes a pull request of the session's branch, or returns the page that does.
+func (h *Hub) PullRequest(ctx context.Context, id, key string, p wire.MakePullRequest) (wire.PullRequestPage, error) {
 	var page wire.PullRequestPage
-	err := h.do(ctx, http.MethodPost, session(id)+"/branch/pull-request", p, &page)
+	err := h.send(ctx, http.MethodPost, session(id)+"/branch/pull-request", http.Header{"Idempotency-Key": {key}}, p, &page)
 	return page, err
 }
 

@@ -108,6 +108,9 @@ type Git struct {
 	// Forge is the kind of the remote's host if its name does not say it: github, gitlab,
 	// gitea or bitbucket.
 	Forge string
+	// PullRequests is the program that makes pull requests, gh or glab; empty for the page
+	// of the remote's host.
+	PullRequests string
 }
 
 // Channel is a way beside push to be told of sessions.

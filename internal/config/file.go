@@ -105,6 +105,7 @@ type fileGit struct {
 	Collaborators bool   `yaml:"collaborators"`
 	Push          bool   `yaml:"push"`
 	Forge         string `yaml:"forge"`
+	PullRequests  string `yaml:"pull_requests"`
 }
 
 type fileProjectQueue struct {

@@ -86,7 +86,12 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		if f.Git.Forge != "" && !slices.Contains(kinds, f.Git.Forge) {
 			return wrong(fmt.Errorf("%q is none of %s", f.Git.Forge, strings.Join(kinds, ", ")), "git", "forge")
 		}
-		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push, Forge: f.Git.Forge}
+		if made := f.Git.PullRequests; made != "" && made != "gh" && made != "glab" {
+			return wrong(fmt.Errorf("%q is none of gh, glab", made), "git", "pull_requests")
+		} else if made != "" && !f.Git.Push {
+			return wrong(fmt.Errorf("%s runs as you would run it by hand, which takes push: true, too", made), "git", "pull_requests")
+		}
+		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push, Forge: f.Git.Forge, PullRequests: f.Git.PullRequests}
 	}
 	if f.Jobs != nil {
 		for _, command := range f.Jobs.TestCommands {

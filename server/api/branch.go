@@ -17,7 +17,7 @@ func branchRows() section {
 	return section{
 		title: "The session's branch",
 		about: []string{
-			"The hub does these by itself, a push with the owner's git: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away; a push takes ten minutes at most, and ends with the hub.",
+			"The hub does these by itself, a push with the owner's git and a pull request with the owner's `gh` or `glab`: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away; a push takes ten minutes at most, and a push and a pull request end with the hub.",
 			"A collaborator may commit and update where `projects.FOLDER.git.collaborators` is on; the rest takes access to manage the session.",
 		},
 		rows: []route{
@@ -59,8 +59,8 @@ func branchRows() section {
 			{
 				"POST", one + "/branch/pull-request", auth.Credential, auth.Manage, false, with(pullRequestRoute),
 				doc{
-					summary: "The page of the remote's host that makes a pull request of the branch, filled in. Nothing is sent. GitHub, GitLab, Gitea, Forgejo and Bitbucket by their names; another host by `projects.FOLDER.git.forge`, else 409.",
-					in:      wire.MakePullRequest{}, out: wire.PullRequestPage{}, status: 200,
+					summary: "The page of the remote's host that makes a pull request of the branch, filled in. Nothing is sent. GitHub, GitLab, Gitea, Forgejo and Bitbucket by their names; another host by `projects.FOLDER.git.forge`, else 409. Where `projects.FOLDER.git.pull_requests` names `gh` or `glab`, that makes the pull request (`made`), as the owner would by hand and within three minutes, and its address is answered.",
+					headers: key, in: wire.MakePullRequest{}, out: wire.PullRequestPage{}, status: 200,
 				},
 			},
 			{
@@ -97,7 +97,11 @@ func branchRoute(s *API, c *call) error {
 	}
 	if found.Push != nil {
 		to := *found.Push // what was found is kept for others
-		to.Allowed = s.manager.GitSettings(own).Push
+		git := s.manager.GitSettings(own)
+		to.Allowed = git.Push
+		if git.Push {
+			to.PullRequests = git.PullRequests
+		}
 		found.Push = &to
 	}
 	found.Worktree, found.Acts = worktree, c.branchActs(own)
@@ -149,11 +153,13 @@ func pullRequestRoute(s *API, c *call, in wire.MakePullRequest) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.manager.PullRequest(c.r.Context(), own.ID(), in.Message, in.Confirm)
+	page, made, err := s.manager.PullRequest(c.r.Context(), own.ID(), branch.Request{
+		Message: in.Message, Confirm: in.Confirm, Key: c.r.Header.Get("Idempotency-Key"), Actor: c.grant.By(),
+	})
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.PullRequestPage{URL: page})
+	return c.reply(http.StatusOK, wire.PullRequestPage{URL: page, Made: made})
 }
 
 func discardBranchRoute(s *API, c *call, in wire.DiscardBranch) error {

@@ -38,19 +38,22 @@ type PushBranch struct {
 	Confirm []string `json:"confirm,omitempty"`
 }
 
-// MakePullRequest asks for the page that makes a pull request of the session's branch.
+// MakePullRequest makes a pull request of the session's branch, or asks for the page that
+// does.
 type MakePullRequest struct {
 	// Message has the title in its first line, and the text below; the draft of a commit when
 	// absent.
 	Message string `json:"message,omitempty"`
 	// Confirm has what a 409 named in needs: unpushed (the remote does not have the branch as
-	// it is here).
+	// it is here), and turn where a program makes it.
 	Confirm []string `json:"confirm,omitempty"`
 }
 
 // PullRequestPage is a page of the remote's host.
 type PullRequestPage struct {
 	URL string `json:"url"`
+	// Made means that it is a pull request; else the page makes one.
+	Made bool `json:"made"`
 }
 
 // DiscardBranch removes the session's own working copy and its branch.
@@ -68,6 +71,9 @@ type BranchPush struct {
 	Pushed bool `json:"pushed"`
 	// Allowed is the project's setting that lets the hub push.
 	Allowed bool `json:"allowed"`
+	// PullRequests is the program that makes pull requests in this project, gh or glab; absent
+	// where the page of the remote's host does.
+	PullRequests string `json:"pull_requests,omitempty"`
 	// Command does it by hand, in a shell.
 	Command string `json:"command,omitempty"`
 }

@@ -1,6 +1,6 @@
-// Package branch acts on the branch that a session works on: it commits, updates, merges
-// and pushes. No program of the repository runs but in a push, which a setting allows;
-// internal/gitstate has the steps.
+// Package branch acts on the branch that a session works on: it commits, updates, merges,
+// pushes and makes pull requests. No program of the repository runs but in the last two,
+// which a setting allows; internal/gitstate has the steps.
 package branch
 
 import (
@@ -24,6 +24,8 @@ const (
 	Update = "update"
 	Merge  = "merge"
 	Push   = "push"
+	// Pull makes a pull request by the program of the remote's host.
+	Pull = "pull-request"
 )
 
 const (
@@ -56,7 +58,8 @@ type Request struct {
 	Act string
 	// Files are relative to the workspace; none are all that differ there. For Commit.
 	Files []string
-	// Message is the commit's; a merge has one of its own if it is empty.
+	// Message is the commit's, or has title and text of a pull request; a merge has one of its
+	// own if it is empty.
 	Message string
 	// Method is merge or rebase for Update; merge, squash or ff for Merge.
 	Method string
@@ -75,6 +78,9 @@ func (r Request) Bound() time.Duration {
 	return Bound
 }
 
+// ByHand reports whether the act runs a program as the owner would run it.
+func (r Request) ByHand() bool { return r.Act == Push || r.Act == Pull }
+
 // Check refuses what cannot be done at all.
 func (r Request) Check() error {
 	wrong := func(format string, args ...any) error {
@@ -84,6 +90,8 @@ func (r Request) Check() error {
 	switch {
 	case len(r.Message) > MostMessage:
 		return wrong("a message has at most %d bytes", MostMessage)
+	case strings.ContainsRune(r.Message, 0):
+		return wrong("a message has no zero bytes")
 	case len(r.Files) > MostFiles:
 		return wrong("a commit has at most %d files", MostFiles)
 	case r.Act == Commit && strings.TrimSpace(r.Message) == "":
@@ -119,6 +127,8 @@ type Place struct {
 	Push bool
 	// Forge is the kind of the remote's host if its name does not say it.
 	Forge string
+	// PullRequests is the program that makes pull requests; empty if none does.
+	PullRequests string
 }
 
 // Maker does the acts. Git is nil if it is not installed.
@@ -143,7 +153,7 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 		failed = begun(act)
 		return failed
 	}
-	if r.Act != Push { // it makes no commit
+	if !r.ByHand() { // it makes no commit
 		if err := m.unsigned(ctx, repository, r); err != nil {
 			return act, err
 		}
@@ -155,6 +165,8 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 		err = m.join(ctx, repository, p, r, &act, move)
 	case Push:
 		err = m.push(ctx, repository, p, r, &act, move)
+	case Pull:
+		err = m.pull(ctx, repository, p, r, &act, move)
 	default:
 		return act, fmt.Errorf("%w: no act is called %q", state.ErrInvalid, r.Act)
 	}
@@ -248,6 +260,9 @@ func (m Maker) Happened(ctx context.Context, workspace string, act state.BranchA
 	if err != nil {
 		return false, false
 	}
+	if act.Act == Pull {
+		return false, false // only the host knows
+	}
 	at, err := "", error(nil)
 	if act.Act == Push {
 		at, err = repository.RemoteBranch(act.Remote, act.Branch)
@@ -282,7 +297,7 @@ func (m Maker) sentence(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &unconfirmed), errors.Is(err, state.ErrConflict), errors.Is(err, state.ErrUnavailable):
+	case errors.As(err, &unconfirmed), errors.Is(err, state.ErrConflict), errors.Is(err, state.ErrUnavailable), errors.Is(err, state.ErrInvalid):
 		return err
 	case errors.As(err, &conflict):
 		return fmt.Errorf("%w: these files conflict: %s", state.ErrConflict, names(conflict.Files))
@@ -337,6 +352,8 @@ func Words(act state.BranchAct, subject string) string {
 		return fmt.Sprintf("Merged %s into %s: %s changed, now at %.9s.", act.From, act.Branch, files, act.After)
 	case Push:
 		return fmt.Sprintf("Pushed %s to %s, now at %.9s.", act.Branch, act.Remote, act.After)
+	case Pull:
+		return fmt.Sprintf("Made a pull request of %s: %s", act.Branch, act.URL)
 	}
 	return fmt.Sprintf("Committed %s on %s as %.9s: %s", files, act.Branch, act.After, subject)
 }

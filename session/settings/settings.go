@@ -250,6 +250,9 @@ type Git struct {
 	Push bool
 	// Forge is the kind of the remote's host (see internal/forge) if its name does not say it.
 	Forge string
+	// PullRequests is the program that makes pull requests, gh or glab, where Push is set;
+	// empty for the page of the remote's host.
+	PullRequests string
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links

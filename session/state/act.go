@@ -28,7 +28,7 @@ func (ActStage) Values() []string { return []string{"begun", "done", "failed"} }
 // mostActs bounds the acts that a fold keeps.
 const mostActs = 20
 
-// BranchAct is an act on a branch: commit, update, merge or push.
+// BranchAct is an act on a branch: commit, update, merge, push or pull-request.
 type BranchAct struct {
 	Act   string   `json:"act"`
 	Stage ActStage `json:"stage"`
@@ -41,6 +41,8 @@ type BranchAct struct {
 	From string `json:"from,omitempty"`
 	// Remote is the name of the one that it was pushed to.
 	Remote string `json:"remote,omitempty"`
+	// URL is the address of the pull request.
+	URL string `json:"url,omitempty"`
 	// Files counts those that differ.
 	Files int `json:"files"`
 	// Key is the client's id of the request, and Hash identifies its content.

@@ -1724,6 +1724,7 @@ export interface BranchPush {
   remote: string
   pushed: boolean
   allowed: boolean
+  pull_requests?: string
   command?: string
 }
 
@@ -1779,6 +1780,7 @@ export interface MakePullRequest {
 
 export interface PullRequestPage {
   url: string
+  made: boolean
 }
 
 export interface DiscardBranch {

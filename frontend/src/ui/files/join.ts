@@ -15,9 +15,14 @@ export const methodWords: Record<Method, string> = {
   squash: t`Squash: one commit of all`,
   ff: t`Fast-forward: only move the base`,
 }
-export const notes: Record<Act, string> = {
+const notes: Record<Act, string> = {
   update: t`Hooks of the repository do not run.`,
   merge: t`Hooks of the repository do not run.`,
   push: t`As you would push by hand: hooks and credential helpers run, and ssh. Nothing is forced.`,
   'pull-request': t`The page is filled in. Nothing is sent until you do it there.`,
 }
+/** What a person should know of an act before; program makes the project's pull requests. */
+export const noteOf = (act: Act, program?: string): string =>
+  act === 'pull-request' && program
+    ? t`As you would make it by hand: ${program} runs with your sign-in. It makes the pull request at once.`
+    : notes[act]
