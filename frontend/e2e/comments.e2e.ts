@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CommentList } from '../src/wire/gen.ts'
 import { barriers } from './rig/axe.ts'
@@ -58,6 +60,65 @@ describe('comments with their place', () => {
     expect(text).toContain(code.trim())
     expect(text).toContain('Should this trim?')
     expect(text).not.toMatch(/event \d/i)
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
+  test('several lines of a file are commented on, collected, and told apart once they have changed', async () => {
+    const file = join(hub.workspace, 'main.txt')
+    writeFileSync(file, 'alpha\nbeta\ngamma\ndelta\n')
+    const id = await hub.newSession('Lines')
+    await hub.turn(id, '/markdown')
+    const screen = await device.open(`/s/${id}/files?path=main.txt`, phone)
+    const { page } = screen
+    const numbers = page.locator('.numbers')
+    await numbers.waitFor()
+    const at = async (line: number) => {
+      const box = (await numbers.boundingBox())!
+      return { x: box.width / 2, y: box.height * ((line - 0.5) / 4) }
+    }
+    // By touch: the number, one line more, the words, Add comment.
+    await numbers.click({ position: await at(2) })
+    await page.locator('dialog textarea:focus').waitFor()
+    await page.keyboard.type('Both at once?')
+    await page.getByRole('button', { name: 'One line more' }).click()
+    await page.getByRole('status').filter({ hasText: '2 lines' }).waitFor()
+    await shot(screen, 'comment-lines-phone')
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.locator('.remark', { hasText: 'Both at once?' }).waitFor()
+    expect((await comments(id))[0]).toMatchObject({
+      path: 'main.txt',
+      line: 2,
+      end_line: 3,
+      quote: 'beta\ngamma',
+    })
+    // By mouse: drawn from a line to another.
+    const box = (await numbers.boundingBox())!
+    const [from, to] = [await at(4), await at(3)]
+    await page.mouse.move(box.x + from.x, box.y + from.y)
+    await page.mouse.down()
+    await page.mouse.move(box.x + to.x, box.y + to.y, { steps: 3 })
+    await page.mouse.up()
+    await page.locator('dialog textarea:focus').waitFor()
+    await page.keyboard.type('And these.')
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.locator('.remark', { hasText: 'And these.' }).waitFor()
+    expect((await comments(id))[1]).toMatchObject({ line: 3, end_line: 4, quote: 'gamma\ndelta' })
+
+    writeFileSync(file, 'first\nalpha\nbeta\ngamma\nepsilon\n')
+    await page.reload()
+    await page.locator('.remark', { hasText: '3–4' }).filter({ hasText: 'Both at once?' }).waitFor()
+    await page
+      .locator('.remark', { hasText: 'This line has changed' })
+      .filter({ hasText: 'And these.' })
+      .waitFor()
+    await shot(screen, 'comment-lines-moved-phone')
+    await page.getByRole('link', { name: '2 comments' }).click()
+    await page.getByRole('button', { name: 'Send all open to the agent (2)' }).click()
+    const prompt = page.locator('[data-composer]')
+    await expect.poll(() => prompt.inputValue()).toContain('main.txt:2-3')
+    expect(await prompt.inputValue()).toContain('main.txt:3-4')
     expect(screen.errors).toEqual([])
     await page.close()
   })

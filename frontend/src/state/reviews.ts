@@ -1,4 +1,5 @@
 import type { Feed } from './feed'
+import { quoteMost } from './remarks'
 import { toolView } from './tool'
 import type { Comment, CommentList, ExportPreview, NewComment, NewFork, Seq, SessionInfo } from '../wire/gen'
 
@@ -81,6 +82,3 @@ export function aboutEvent(feed: Feed, seq: Seq): Omit<NewComment, 'text'> {
     quote: (command ?? title).slice(0, quoteMost),
   }
 }
-
-/** Characters that a comment quotes at most. */
-export const quoteMost = 500

@@ -1,5 +1,5 @@
 import { mount, unmount } from 'svelte'
-import { quoteMost } from '../../state/reviews'
+import { linesMost, quoteMost, type Line } from '../../state/remarks'
 import { relative } from '../../text/path'
 import type { DiffLine } from '../../text/diff'
 import type { NewComment } from '../../wire/gen'
@@ -7,15 +7,22 @@ import type { Screens } from '../app.svelte'
 import type { SessionView } from '../session/view.svelte'
 import Remark from './Remark.svelte'
 
+/** The lines that a comment may be about, from its first, and how many of them were chosen. */
+export interface Chosen {
+  lines: readonly Line[]
+  count: number
+}
+
 /** Opens the dialog in which a place is commented on. */
 export function remark(
   app: Screens,
   view: SessionView,
   at: Omit<NewComment, 'text'>,
+  chosen?: Chosen,
   edit?: () => void,
 ): void {
   const close = () => void unmount(dialog)
-  const dialog = mount(Remark, { target: document.body, props: { app, view, at, edit, close } })
+  const dialog = mount(Remark, { target: document.body, props: { app, view, at, chosen, edit, close } })
 }
 
 /** Comments on a message: on the words that are selected, else on all of it. */
@@ -32,22 +39,32 @@ export interface Lined {
   wrote?: ((line: DiffLine) => { seq: number; go: () => void } | undefined) | undefined
 }
 
-/** Comments on the line that a number belongs to, if one was touched. */
-export function onLine(app: Screens, view: SessionView, target: Element, of: Lined): void {
-  const cell = target.closest<HTMLElement>('.n')?.parentElement
-  const line = cell && of.lines[Number(cell.dataset['i'])]
-  if (!cell || !line || line.kind === 'hunk') return
-  const row = cell.closest<HTMLElement>('[data-last]')?.dataset['last']
+/** Comments on the lines from one to another, in either order: those of the first one's side. */
+export function onLines(
+  app: Screens,
+  view: SessionView,
+  target: Element,
+  of: Lined,
+  from: number,
+  to: number,
+): void {
+  const [top, end] = from < to ? [from, to] : [to, from]
+  const line = of.lines[top]
+  if (!line || line.kind === 'hunk') return
+  const side = line.new ? 'now' : 'old'
+  const rest = of.lines.slice(top)
+  const hunk = rest.findIndex((l) => l.kind === 'hunk')
+  const lines = (hunk < 0 ? rest : rest.slice(0, hunk)).filter((l) => (side === 'now' ? l.new : !l.new))
+  const count = Math.max(1, lines.filter((l) => of.lines.indexOf(l) <= end).length)
+  const row = target.closest<HTMLElement>('[data-last]')?.dataset['last']
   const by = of.wrote?.(line)
-  const at = of.numberOf(line, line.new ? 'now' : 'old')
   const place = {
     from_seq: by?.seq || Number(row) || latest(app, view.id),
     path: relative(of.path, view.workspace),
-    ...(at && { line: at }),
-    ...(!line.new && { side: 'old' }),
-    quote: line.text.slice(0, quoteMost),
+    ...(side === 'old' && { side: 'old' }),
   }
-  remark(app, view, place, by?.go)
+  const choice = lines.slice(0, linesMost).map((l) => ({ text: l.text, at: of.numberOf(l, side) }))
+  remark(app, view, place, { lines: choice, count: Math.min(count, linesMost) }, by?.go)
 }
 
 /** The newest event that the app knows of a session. */
