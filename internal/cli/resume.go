@@ -252,16 +252,23 @@ func notFound(err error) bool {
 func (p *Program) fork() *cobra.Command {
 	var b beginning
 	var at int64
+	var files string
 	cmd := p.onSession(&cobra.Command{
 		Use: "fork ID [PROMPT]", Short: "Continue a session in a new one, from its end or an event; print the id",
 		Long: "Make a session that begins with what was said in another one, up to its end or an event, and print its id. The other one stays as it is.\n" +
 			"With PROMPT, or stdin for -, the new session is asked at once.",
-		Example: "abide fork - --worktree 'Try it with a queue instead'\nabide fork 9f3a --at 120",
+		Example: "abide fork - --worktree 'Try it with a queue instead'\nabide fork 9f3a --at 120\nabide fork 9f3a --at 120 --worktree --files before",
 		Args:    cobra.RangeArgs(1, 2),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, args []string) error {
-		request := wire.NewFork{Seq: event.Seq(at), Agent: b.agent}
+		request := wire.NewFork{Seq: event.Seq(at), Agent: b.agent, Files: files}
 		if at == 0 {
 			request.Seq = s.MaxSeq
+		}
+		switch {
+		case files != "" && files != "before" && files != "end":
+			return Usagef("--files is before or end, not %q", files)
+		case files != "" && !b.worktree:
+			return Usagef("--files goes with --worktree; abide undo puts the files of the folder itself back")
 		}
 		var err error
 		if request.Worktree, err = b.newWorktree(); err != nil {
@@ -295,6 +302,7 @@ func (p *Program) fork() *cobra.Command {
 		_, err = fmt.Fprintln(p.Stdout, made.SessionID)
 		return err
 	})
+	cmd.Flags().StringVar(&files, "files", "", "with --worktree, begin from the files as they were `WHEN`: before the prompt of that event's turn, or at its end (default: those of the commit)")
 	cmd.Flags().Int64Var(&at, "at", 0, "continue from the event with this `SEQ` (default: the end)")
 	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: that of the session)")
 	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: that of the session)")
