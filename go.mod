@@ -17,6 +17,7 @@ require (
 	github.com/hanwen/go-fuse/v2 v2.9.0
 	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
 	github.com/mdp/qrterminal/v3 v3.2.1
+	github.com/netresearch/go-cron v0.9.1
 	github.com/rivo/uniseg v0.4.7
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2

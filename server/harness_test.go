@@ -22,10 +22,12 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/outgoing"
+	"github.com/abidehub/abide/internal/schedule"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/server/wire"
@@ -49,20 +51,21 @@ func listsOne(_ context.Context, _, workspace, _, _ string) (session.PastPage, e
 }
 
 type hub struct {
-	t        *testing.T
-	dir      string
-	store    *store.Store
-	registry *auth.Registry
-	manager  *session.Manager
-	server   *server.Server
-	door     *auth.Door
-	log      *syncBuffer
-	notify   *notify.Notifier
-	addr     string
-	token    string
-	stop     func()
-	logins   chan context.Context
-	typing   *atomic.Int64
+	t         *testing.T
+	dir       string
+	store     *store.Store
+	registry  *auth.Registry
+	manager   *session.Manager
+	server    *server.Server
+	schedules *schedule.Schedules
+	door      *auth.Door
+	log       *syncBuffer
+	notify    *notify.Notifier
+	addr      string
+	token     string
+	stop      func()
+	logins    chan context.Context
+	typing    *atomic.Int64
 }
 
 type hubOptions struct {
@@ -128,8 +131,12 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)
+	runner := jobs.New(jobs.Options{Manager: h.manager})
+	h.schedules = schedule.Open(schedule.Options{
+		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
+	})
 	h.server, err = server.New(server.Options{Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
-		Manager: h.manager, Jobs: jobs.New(jobs.Options{Manager: h.manager}), Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
+		Manager: h.manager, Jobs: runner, Schedules: h.schedules, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
 			"assets/app-1a2b3c4d.js": {Data: []byte("//" + string(bytes.Repeat([]byte("app "), 1000)))},

@@ -201,7 +201,18 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	_, err = h.manager.Session(context.Background(), job.JobID) // as open as the others
 	require.NoError(t, err)
 
+	daily := map[string]any{"job": map[string]any{"task": "say hello", "worktree": false}, "cron": "0 3 * * *"}
+	var schedule wire.Schedule
+	h.api("POST", "/api/schedules", daily).decode(t, &schedule)
+	oneSchedule := "/api/schedules/" + schedule.ScheduleID
+
 	calls := []apiCall{
+		{"GET", "/api/schedules", "", nil},
+		{"POST", "/api/schedules", "", daily},
+		{"GET", "/api/schedules/{schedule}", oneSchedule, nil},
+		{"POST", "/api/schedules/{schedule}/pause", oneSchedule + "/pause", nil},
+		{"POST", "/api/schedules/{schedule}/resume", oneSchedule + "/resume", nil},
+		{"DELETE", "/api/schedules/{schedule}", oneSchedule, nil},
 		{"GET", "/api/jobs", "", nil},
 		{"GET", "/api/jobs/{id}", "/api/jobs/" + job.JobID, nil},
 		{"POST", "/api/jobs", "", map[string]any{"task": "say hello", "policy": map[string]any{"preset": "edit"}, "caps": map[string]any{"rounds": 3}}},

@@ -24,6 +24,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/schedule"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/running"
@@ -34,9 +35,11 @@ import (
 type Options struct {
 	Manager *session.Manager
 	// Jobs runs jobs.
-	Jobs     *jobs.Runner
-	Registry *auth.Registry
-	Door     *auth.Door
+	Jobs *jobs.Runner
+	// Schedules make jobs at due times.
+	Schedules *schedule.Schedules
+	Registry  *auth.Registry
+	Door      *auth.Door
 	// Audit records grants, answers, deletions and refusals; the zero Trail records
 	// nothing.
 	Audit *audit.Trail
@@ -125,7 +128,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.api = api.New(api.Parts{
-		Manager: o.Manager, Jobs: o.Jobs, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders, Agents: o.Agents,
+		Manager: o.Manager, Jobs: o.Jobs, Schedules: o.Schedules, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders, Agents: o.Agents,
 		HubID: o.HubID, Version: o.Version, Logger: o.Logger, Request: o.Timing.Request, Live: live{s},
 	})
 	return s, nil

@@ -45,6 +45,42 @@ func (m *Manager) CreateJob(ctx context.Context, r CreateRequest, job event.Job)
 	return m.jobLine(id), err == nil, err
 }
 
+// CheckJob refuses what CreateJob would refuse now, and makes nothing.
+func (m *Manager) CheckJob(ctx context.Context, r CreateRequest) error {
+	if err := r.checkBegin(); err != nil {
+		return err
+	}
+	current := m.settings.Load()
+	if r.Agent != "" && !current.Configured(r.Agent) {
+		return fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
+	}
+	workspace, err := r.resolve(current)
+	if err != nil || r.Worktree == nil {
+		return err
+	}
+	_, err = m.worktrees.Plan(ctx, current, workspace, r.worktree())
+	return err
+}
+
+// JobMadeBy finds the job that an actor made with a key.
+func (m *Manager) JobMadeBy(by event.Actor, key string) (id string, made bool) {
+	md, made := m.madeBy(CreateRequest{Actor: by, Key: key})
+	return md.SessionID, made
+}
+
+// JobStatus is the status of a job as the list has it; empty if there is no such job. It
+// opens no session.
+func (m *Manager) JobStatus(id string) event.JobStatus {
+	meta, listed := m.journal.Listed(id)
+	if !listed {
+		return ""
+	}
+	if info := m.listed(meta); info.Job != nil {
+		return info.Job.Status
+	}
+	return ""
+}
+
 // MakeJobCopy makes the working copy that a job was given at its creation, once. Its errors
 // say what a person can do.
 func (m *Manager) MakeJobCopy(ctx context.Context, id string) error {

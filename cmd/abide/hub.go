@@ -21,6 +21,7 @@ import (
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/record"
+	"github.com/abidehub/abide/internal/schedule"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
@@ -56,6 +57,7 @@ type hub struct {
 	audit     *audit.Trail
 	manager   *session.Manager
 	jobs      *jobs.Runner
+	schedules *schedule.Schedules
 	notify    *notify.Notifier
 	server    *server.Server
 	listeners []net.Listener
@@ -120,10 +122,11 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	if err != nil {
 		return h, err
 	}
+	mayRun := func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") }
 	h.jobs = jobs.New(jobs.Options{
-		Manager: h.manager, OwnersEnv: h.ownersEnv(), Settings: jobs.Settings(c.Jobs), Logger: logger,
-		MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
+		Manager: h.manager, OwnersEnv: h.ownersEnv(), Settings: jobs.Settings(c.Jobs), Logger: logger, MayRun: mayRun,
 	})
+	h.schedules = schedule.Open(schedule.Options{Files: disk.Folder{Dir: h.dir}, Jobs: h.jobs, MayRun: mayRun, Logger: logger})
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
 	h.notify, err = notify.Open(notify.Options{
@@ -134,7 +137,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	}
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
-		Manager: h.manager, Jobs: h.jobs, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
+		Manager: h.manager, Jobs: h.jobs, Schedules: h.schedules, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
 		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, Agents: h.agentGate(), App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
@@ -280,6 +283,7 @@ func (h *hub) serve(ctx context.Context) error {
 	h.run("credentials", h.registry.Run)
 	h.run("notifications", h.notify.Run)
 	h.beside.Go(func() { h.jobs.Run(h.ctx) })
+	h.beside.Go(func() { h.schedules.Run(h.ctx) })
 	h.run("recordings", h.takeRecordings)
 	return h.server.Serve(ctx, h.listeners...)
 }

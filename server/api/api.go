@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/notify"
+	"github.com/abidehub/abide/internal/schedule"
 	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/running"
@@ -50,18 +51,19 @@ type Form func(e event.Event) (name string, data []byte)
 
 // Parts are the parts of an API. Only Folders and Agents may be nil.
 type Parts struct {
-	Manager  *session.Manager
-	Jobs     *jobs.Runner
-	Registry *auth.Registry
-	Door     *auth.Door
-	Audit    *audit.Trail
-	Notify   *notify.Notifier
-	Files    *workspace.Files
-	Folders  Folders
-	Agents   AgentSetup
-	HubID    string
-	Version  string
-	Logger   *slog.Logger
+	Manager   *session.Manager
+	Jobs      *jobs.Runner
+	Schedules *schedule.Schedules
+	Registry  *auth.Registry
+	Door      *auth.Door
+	Audit     *audit.Trail
+	Notify    *notify.Notifier
+	Files     *workspace.Files
+	Folders   Folders
+	Agents    AgentSetup
+	HubID     string
+	Version   string
+	Logger    *slog.Logger
 	// Request limits the time to read a request's body, and to write its response.
 	Request time.Duration
 	Live    Live
@@ -70,23 +72,24 @@ type Parts struct {
 // API serves the routes. Create it with New.
 type API struct {
 	// Set at construction.
-	manager  *session.Manager
-	jobs     *jobs.Runner
-	registry *auth.Registry
-	door     *auth.Door
-	audit    *audit.Trail
-	notify   *notify.Notifier
-	files    *workspace.Files
-	folders  Folders
-	agents   AgentSetup
-	hubID    string
-	version  string
-	logger   *slog.Logger
-	request  time.Duration
-	live     Live
-	previews previews
-	started  time.Time
-	handler  http.Handler
+	manager   *session.Manager
+	jobs      *jobs.Runner
+	schedules *schedule.Schedules
+	registry  *auth.Registry
+	door      *auth.Door
+	audit     *audit.Trail
+	notify    *notify.Notifier
+	files     *workspace.Files
+	folders   Folders
+	agents    AgentSetup
+	hubID     string
+	version   string
+	logger    *slog.Logger
+	request   time.Duration
+	live      Live
+	previews  previews
+	started   time.Time
+	handler   http.Handler
 
 	refusals refusalBound
 	running  running.Set

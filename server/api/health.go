@@ -43,6 +43,7 @@ func healthRoute(s *API, c *call) error {
 	if c.grant.May(auth.Manage, "") {
 		clients, ignored := s.live.Clients(), s.live.Ignored()
 		notified, resumes := s.notify.Counts(), wire.ResumeCounts(s.manager.ResumeCounts())
+		answer.Schedules = s.schedules.Problem()
 		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}
 	return c.reply(http.StatusOK, answer)

@@ -16,7 +16,7 @@ import (
 // New returns the API of a hub that is ready.
 func New(p Parts) *API {
 	s := &API{
-		manager: p.Manager, jobs: p.Jobs, registry: p.Registry, door: p.Door, audit: p.Audit, notify: p.Notify, files: p.Files, folders: p.Folders, agents: p.Agents,
+		manager: p.Manager, jobs: p.Jobs, schedules: p.Schedules, registry: p.Registry, door: p.Door, audit: p.Audit, notify: p.Notify, files: p.Files, folders: p.Folders, agents: p.Agents,
 		hubID: p.HubID, version: p.Version, logger: p.Logger, request: p.Request, live: p.Live, previews: make(previews, 1), started: time.Now(),
 	}
 	s.handler = s.route()
@@ -60,6 +60,7 @@ func sections() []section {
 		sessionRows(),
 		worktreeRows(),
 		jobRows(),
+		scheduleRows(),
 		setupRows(),
 		forkRows(),
 		undoRows(),

@@ -5,7 +5,7 @@ package wire
 func Bodies() []any {
 	return []any{
 		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, ChosenMode{}, ChosenOption{}, LoginInput{}, Login{}, PastSessions{}, Adopt{},
-		NewJob{}, JobInfo{}, Jobs{},
+		NewJob{}, JobInfo{}, Jobs{}, NewSchedule{}, Schedule{}, ScheduleList{},
 		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
 		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},

@@ -23,6 +23,8 @@ type Health struct {
 	Notifications   *NotifyCounts `json:"notifications,omitempty"`
 	// Interruptions counts interrupted turns.
 	Interruptions *ResumeCounts `json:"interruptions,omitempty"`
+	// Schedules says why no schedule runs; absent if nothing is wrong.
+	Schedules string `json:"schedules,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
 }

@@ -56,15 +56,6 @@ func (p *JobPlace) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*object)(p))
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
-func (p JobPlace) MarshalJSON() ([]byte, error) {
-	if p.Here {
-		return []byte("false"), nil
-	}
-	type object JobPlace
-	return json.Marshal(object(p))
-}
-
 // JobInfo is a job. Its session has the same id.
 type JobInfo struct {
 	JobID string `json:"job_id"`

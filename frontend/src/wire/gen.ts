@@ -1251,6 +1251,50 @@ export interface Jobs {
   next_cursor?: string
 }
 
+export type ScheduleOverlap = 'skip' | 'queue'
+
+export interface NewSchedule {
+  job: NewJob
+  cron?: string
+  every?: string
+  until?: string
+  zone?: string
+  overlap?: ScheduleOverlap
+}
+
+export type ScheduleStatus = 'active' | 'paused' | 'ended'
+
+export type ScheduleRun = 'started' | 'skipped' | 'refused'
+
+export interface ScheduleOutcome {
+  due: string
+  at: string
+  outcome: ScheduleRun
+  job_id?: string
+  job_status?: JobStatus
+  error?: string
+}
+
+export interface Schedule {
+  schedule_id: string
+  job: NewJob
+  cron?: string
+  every?: string
+  until?: string
+  zone?: string
+  overlap?: ScheduleOverlap
+  status: ScheduleStatus
+  reason?: string
+  requested_by: string
+  created_at: string
+  next_at?: string
+  outcomes: ScheduleOutcome[]
+}
+
+export interface ScheduleList {
+  schedules: Schedule[]
+}
+
 export interface Recording {
   session_id: string
   epoch: string
@@ -1951,6 +1995,7 @@ export interface Health {
   ignored_messages?: number
   notifications?: NotifyCounts
   interruptions?: ResumeCounts
+  schedules?: string
   sessions: SessionProblem[]
 }
 

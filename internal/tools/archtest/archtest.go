@@ -34,8 +34,8 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/jobs", "internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
-		"server/api":                  {[]string{"internal/jobs", "internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/running", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings", "session/branch"}, true},
+		"server":                      {[]string{"internal/jobs", "internal/schedule", "internal/audit", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
+		"server/api":                  {[]string{"internal/jobs", "internal/schedule", "internal/audit", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/running", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings", "session/branch"}, true},
 		"server/running":              {[]string{"internal/auth", "session/state"}, false},
 		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
@@ -84,6 +84,7 @@ func arrows() map[string]row {
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
 		"internal/jobs":               {[]string{"server/wire", "internal/byhand", "internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
+		"internal/schedule":           {[]string{"server/wire", "session/event", "session/state", "internal/bell", "internal/jsonfile"}, true},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
 		"internal/outgoing":           {nil, false},
 		"internal/known":              {nil, false},
@@ -111,9 +112,10 @@ func arrows() map[string]row {
 // reserved are libraries that only the named packages may import.
 func reserved() map[string][]string {
 	return map[string][]string{
-		"github.com/coder/acp-go-sdk": {"session/acp", "internal/demoagent"},
-		"github.com/coder/websocket":  {"server", "internal/client"},
-		"github.com/gorilla/mux":      {"server/api"},
+		"github.com/coder/acp-go-sdk":    {"session/acp", "internal/demoagent"},
+		"github.com/coder/websocket":     {"server", "internal/client"},
+		"github.com/gorilla/mux":         {"server/api"},
+		"github.com/netresearch/go-cron": {"internal/schedule"},
 	}
 }
 

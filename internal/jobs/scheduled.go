@@ -1,0 +1,34 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// CheckNew refuses a request that Create would refuse now.
+func (r *Runner) CheckNew(ctx context.Context, in wire.NewJob, by event.Actor) error {
+	o := OrderOf(in, by, "")
+	if err := r.Check(ctx, &o); err != nil {
+		return err
+	}
+	return r.manager.CheckJob(ctx, o.Session)
+}
+
+// MadeBy finds the job that an actor made with a key.
+func (r *Runner) MadeBy(by event.Actor, key string) (id string, made bool) {
+	return r.manager.JobMadeBy(by, key)
+}
+
+// MakeOnce makes the job of a key, unless it is made.
+func (r *Runner) MakeOnce(ctx context.Context, in wire.NewJob, by event.Actor, key string) (id string, err error) {
+	info, _, err := r.Create(ctx, OrderOf(in, by, key))
+	return info.SessionID, err
+}
+
+// StatusOf is the status of a job; empty if there is no such job.
+func (r *Runner) StatusOf(id string) event.JobStatus { return r.manager.JobStatus(id) }
+
+// Changed is closed when a job may have ended.
+func (r *Runner) Changed() <-chan struct{} { return r.manager.Changed() }
