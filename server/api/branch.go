@@ -18,6 +18,7 @@ func branchRows() section {
 		title: "The session's branch",
 		about: []string{
 			"The hub does these by itself, a push with the owner's git and a pull request with the owner's `gh` or `glab`: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away; a push takes ten minutes at most, and a push and a pull request end with the hub.",
+			"Where `projects.FOLDER.git.pull_requests` names `gh` or `glab`, `pull-request` makes the pull request by that program, as the owner would by hand and in three minutes at most, and answers its address. Else it answers a page, and nothing is sent.",
 			"A collaborator may commit and update where `projects.FOLDER.git.collaborators` is on; the rest takes access to manage the session.",
 		},
 		rows: []route{
@@ -59,7 +60,7 @@ func branchRows() section {
 			{
 				"POST", one + "/branch/pull-request", auth.Credential, auth.Manage, false, with(pullRequestRoute),
 				doc{
-					summary: "The page of the remote's host that makes a pull request of the branch, filled in. Nothing is sent. GitHub, GitLab, Gitea, Forgejo and Bitbucket by their names; another host by `projects.FOLDER.git.forge`, else 409. Where `projects.FOLDER.git.pull_requests` names `gh` or `glab`, that makes the pull request (`made`), as the owner would by hand and within three minutes, and its address is answered.",
+					summary: "The page of the remote's host that makes a pull request of the branch, filled in. GitHub, GitLab, Gitea, Forgejo and Bitbucket by their names; another host by `projects.FOLDER.git.forge`, else 409. With `projects.FOLDER.git.pull_requests` it makes one (`made`).",
 					headers: key, in: wire.MakePullRequest{}, out: wire.PullRequestPage{}, status: 200,
 				},
 			},
