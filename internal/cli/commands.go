@@ -19,7 +19,7 @@ func (p *Program) Commands() []*cobra.Command {
 		GroupDo: {
 			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.pause(), p.queue(), p.rename(), p.pin(), p.archive(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(),
 		},
-		GroupStay: {p.attach(), p.run(), p.jobVerbs().command()},
+		GroupStay: {p.attach(), p.run(), p.jobVerbs().command(), p.jobVerbs().schedules()},
 	} {
 		if group == GroupDo {
 			commands = append(commands, verbs.commands()...)

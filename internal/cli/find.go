@@ -191,9 +191,10 @@ func valuesOf(name string) []string {
 		"ls status": append(wire.SessionStatus("").Values(), "archived"), "job status": event.JobStatus("").Values(),
 		"format": {"jsonl", "markdown", "html", "zip"}, "redact": {"secrets", "paths", "images", "thoughts", "outputs", "preview"},
 		"way": {"auto", "server", "local", "segmented"}, "worktree": {"keep", "remove", "discard"},
-		"method": {"merge", "rebase", "squash", "ff"}, "preset": {"read", "edit", "edit_test"}, "rules scope": {"session", "agent"},
+		"method": {"merge", "rebase", "squash", "ff"}, "preset": {"read", "edit", "edit_test"}, "overlap": {"skip", "queue"}, "rules scope": {"session", "agent"},
 		"queue …": {"add", "edit", "move", "rm"}, "branch …": append(branchActs(), "commit"), "job …": {"run", "ls", "show", "cancel", "retry"},
-		"rules …": {"add", "rm"}, "rules add …": {"allow", "reject"}, "rules add allow …": kinds, "rules add reject …": kinds,
+		"schedule …": {"add", "ls", "show", "pause", "resume", "rm"},
+		"rules …":    {"add", "rm"}, "rules add …": {"allow", "reject"}, "rules add allow …": kinds, "rules add reject …": kinds,
 		"devices …": {"revoke"}, "worktrees …": {"rm"},
 	}[name]
 }

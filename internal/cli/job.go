@@ -87,31 +87,37 @@ func (v jobVerbs) command() *cobra.Command {
 			return v.line(job, err)
 		}
 	})
+	f.define(cmd, "run")
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "", "with run, the configured agent `A`")
-	flags.StringVar(&f.folder, "folder", "", "with run, work on folder `F` (default: the current one; with --hub, the hub's default)")
-	flags.StringVar(&f.mode, "mode", "", "with run, begin in mode `M` of the agent")
-	flags.StringVar(&f.model, "model", "", "with run, begin with model `M` of the agent")
-	flags.StringVar(&f.preset, "preset", "", "with run, what the agent may do: read, edit or edit_test")
-	flags.StringArrayVar(&f.allow, "allow", nil, "with run, allow `KIND[:PATH or COMMAND]`; may be given again")
-	flags.StringArrayVar(&f.files, "file", nil, "with run, name `FILE` of the folder in the task; may be given again")
-	flags.BoolVar(&f.park, "park", false, "with run, wait for a person where something is not allowed")
-	flags.BoolVar(&f.auto, "auto", false, "with run, go on after an interruption where nothing has to be confirmed")
-	flags.BoolVar(&f.here, "here", false, "with run, work in the folder itself")
-	flags.StringVar(&f.branch, "branch", "", "with run, call the new branch `B`")
-	flags.StringVar(&f.base, "base", "", "with run, begin at the branch, tag or commit `REF`")
-	flags.IntVar(&f.priority, "priority", 0, "with run, start before jobs with less than `N`")
-	flags.Int64Var(&f.caps.WallS, "max-seconds", 0, "with run, end it after `N` seconds")
-	flags.IntVar(&f.caps.Rounds, "max-rounds", 0, "with run, end it after `N` rounds")
-	flags.Int64Var(&f.caps.Tokens, "max-tokens", 0, "with run, end it at `N` tokens")
-	flags.Float64Var(&f.caps.Cost, "max-cost", 0, "with run, end it at a cost of `N`")
-	flags.StringVar(&f.auditor, "auditor", "", "with run, the project's auditor `NAME` judges the job and its result")
-	flags.StringVar(&f.retention, "keep", "", "with run, record that it is to be kept for `T`: 24h, 168h or forever")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
 	v.flag(cmd)
 	return cmd
+}
+
+// define adds the flags of a new job to a command, for one of its verbs.
+func (f *jobFlags) define(cmd *cobra.Command, verb string) {
+	flags, with := cmd.Flags(), "with "+verb+", "
+	flags.StringVar(&f.agent, "agent", "", with+"the configured agent `A`")
+	flags.StringVar(&f.folder, "folder", "", with+"work on folder `F` (default: the current one; with --hub, the hub's default)")
+	flags.StringVar(&f.mode, "mode", "", with+"begin in mode `M` of the agent")
+	flags.StringVar(&f.model, "model", "", with+"begin with model `M` of the agent")
+	flags.StringVar(&f.preset, "preset", "", with+"what the agent may do: read, edit or edit_test")
+	flags.StringArrayVar(&f.allow, "allow", nil, with+"allow `KIND[:PATH or COMMAND]`; may be given again")
+	flags.StringArrayVar(&f.files, "file", nil, with+"name `FILE` of the folder in the task; may be given again")
+	flags.BoolVar(&f.park, "park", false, with+"wait for a person where something is not allowed")
+	flags.BoolVar(&f.auto, "auto", false, with+"go on after an interruption where nothing has to be confirmed")
+	flags.BoolVar(&f.here, "here", false, with+"work in the folder itself")
+	flags.StringVar(&f.branch, "branch", "", with+"call the new branch `B`")
+	flags.StringVar(&f.base, "base", "", with+"begin at the branch, tag or commit `REF`")
+	flags.IntVar(&f.priority, "priority", 0, with+"start before jobs with less than `N`")
+	flags.Int64Var(&f.caps.WallS, "max-seconds", 0, with+"end it after `N` seconds")
+	flags.IntVar(&f.caps.Rounds, "max-rounds", 0, with+"end it after `N` rounds")
+	flags.Int64Var(&f.caps.Tokens, "max-tokens", 0, with+"end it at `N` tokens")
+	flags.Float64Var(&f.caps.Cost, "max-cost", 0, with+"end it at a cost of `N`")
+	flags.StringVar(&f.auditor, "auditor", "", with+"the project's auditor `NAME` judges the job and its result")
+	flags.StringVar(&f.retention, "keep", "", with+"record that it is to be kept for `T`: 24h, 168h or forever")
 }
 
 func jobArgs(_ *cobra.Command, args []string) error {

@@ -341,6 +341,11 @@ func (p *Program) health() *cobra.Command {
 		if err := p.table(rows); err != nil {
 			return err
 		}
+		if h.Schedules != "" {
+			if _, err := fmt.Fprintln(p.Stdout, plain.Line(h.Schedules)); err != nil {
+				return err
+			}
+		}
 		for _, s := range h.Sessions {
 			if _, err := fmt.Fprintln(p.Stdout, plain.Line(s.SessionID+": "+s.What+" "+s.Do)); err != nil {
 				return err

@@ -297,7 +297,7 @@ func (s *Schedules) Resume(id string) (wire.Schedule, error) {
 		case r.Status == wire.ScheduleActive:
 			return nil
 		case !s.mayRun(r.By):
-			return fmt.Errorf("%w: %s: delete the schedule and make it anew", state.ErrConflict, revoked(r.By))
+			return fmt.Errorf("%w: %s: delete the schedule and make a new one", state.ErrConflict, revoked(r.By))
 		}
 		r.Status, r.Reason, r.Settled = wire.ScheduleActive, "", s.now().UTC()
 		return nil
