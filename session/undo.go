@@ -33,6 +33,8 @@ const (
 	mostPages     = 500
 	// mostCompared is of how many turns the changed files are counted.
 	mostCompared = 10
+	// mostChanged limits the changed files of a turn that are named.
+	mostChanged = 50
 	// mostNamed limits the names in a message.
 	mostNamed = 5
 )
@@ -83,8 +85,10 @@ type UndoTurn struct {
 	// Files reports whether there is a state of the files before it; NoFiles is why not.
 	Files   bool
 	NoFiles string
-	// Changed is how many files differ between its states; -1 if that is not known.
-	Changed int
+	// Changed is how many files differ between its states, whatever the agent told; -1 if that
+	// is not known. ChangedFiles are the first of them, with what the turn did to each.
+	Changed      int
+	ChangedFiles []UndoFile
 }
 
 // UndoPlan says what an undo would do, and changes nothing.
@@ -309,13 +313,7 @@ func (u *undo) compare(ctx context.Context, name string) error {
 		return u.unreadable(err)
 	}
 	for _, d := range differ {
-		f := UndoFile{Path: d.Path, Change: FileWritten, Edited: all || edited[d.Path]}
-		switch {
-		case d.To.Object == "":
-			f.Change = FileRemoved
-		case d.From.Object == "":
-			f.Change = FileMade
-		}
+		f := UndoFile{Path: d.Path, Change: changeOf(d), Edited: all || edited[d.Path]}
 		for id, theirs := range others {
 			if theirs == nil || theirs[d.Path] {
 				f.SessionID = id
@@ -451,9 +449,7 @@ func (m *Manager) UndoTurns(ctx context.Context, id string) ([]UndoTurn, *transc
 		u.find(filestate.Before(f.number), f.noUndo)
 		t := UndoTurn{Turn: f.number, Seq: f.seq, Prompt: f.prompt, Files: u.target != "", NoFiles: u.plan.NoFiles, Changed: -1}
 		if after := u.states[filestate.After(f.number)]; t.Files && after != "" && i >= len(found)-mostCompared {
-			if differ, err := m.hub.states.Differences(ctx, u.of(), u.target, after); err == nil {
-				t.Changed = len(differ)
-			}
+			t.Changed, t.ChangedFiles = u.changed(ctx, after)
 		}
 		turns = append(turns, t)
 	}

@@ -215,6 +215,8 @@ func TestFilesGoBackToBeforeAPromptAndForwardAgain(t *testing.T) {
 	require.Equal(t, 2, redo.Turn)
 	require.Len(t, turns, 2)
 	require.Equal(t, []int{1, 2}, []int{turns[0].Changed, turns[1].Changed})
+	require.Equal(t, []session.UndoFile{{Path: "greet.go", Change: session.FileWritten}}, turns[0].ChangedFiles)
+	require.Equal(t, []session.UndoFile{{Path: "greet.go", Change: session.FileRemoved}, {Path: "new.go", Change: session.FileMade}}, turns[1].ChangedFiles, "as the files say, and the agent told nothing")
 }
 
 func TestAnUndoIsRefusedWhileATurnIsOpen(t *testing.T) {

@@ -20,7 +20,7 @@ func undoRows() section {
 	return section{
 		title: "Undo",
 		about: []string{
-			"Before each prompt the files of the workspace are kept: `turn_start` says in `files` as which commit, or in `no_undo` why not. The files at the end of a turn are kept, too.",
+			"Before each prompt the files of the workspace are kept: `turn_start` says in `files` as which commit, or in `no_undo` why not. The files at the end of a turn are kept, too: `changed_files` has what differs between the two, whatever the agent told, for the newest ten turns.",
 			"An undo keeps the present files first, and writes or removes only those that differ: ignored files stay. If the talk goes back, the agent begins a new session of its own with an account of what lies before; the log stays. `needs` of a 409 has `edits` (files that changed outside of a turn would be overwritten) and `sessions` (files on which a session with an open turn works); the message names them. A prompt ends what a redo could take back. Each undo and redo is a note of method `abide/undo` with `phase` (begun, done, cut_off) in its `raw`.",
 		},
 		rows: []route{
@@ -75,6 +75,9 @@ func undoableRoute(s *API, c *call) error {
 		turn := wire.UndoTurn{Turn: t.Turn, Seq: t.Seq, Prompt: t.Prompt, NoFiles: t.NoFiles}
 		if t.Changed >= 0 {
 			turn.Changed = &t.Changed
+			for _, f := range t.ChangedFiles {
+				turn.ChangedFiles = append(turn.ChangedFiles, wire.TurnFile{Path: f.Path, Change: f.Change})
+			}
 		}
 		out.Turns = append(out.Turns, turn)
 	}

@@ -53,6 +53,16 @@ type UndoTurn struct {
 	// Changed is how many files the turn changed; absent if that is not known. It is counted
 	// for the newest ten.
 	Changed *int `json:"changed,omitempty"`
+	// ChangedFiles are the first 50 of them by the difference of the files before the prompt
+	// and at the turn's end, whatever the agent told of them.
+	ChangedFiles []TurnFile `json:"changed_files,omitempty"`
+}
+
+// TurnFile is a file that a turn changed.
+type TurnFile struct {
+	Path string `json:"path"`
+	// Change is written, made or removed.
+	Change string `json:"change"`
 }
 
 // UndoPlan is what an undo or a redo would do.

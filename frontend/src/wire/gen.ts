@@ -1446,12 +1446,18 @@ export interface Undone {
   left: UndoLeft[]
 }
 
+export interface TurnFile {
+  path: string
+  change: string
+}
+
 export interface UndoTurn {
   turn: number
   seq: Seq
   prompt: string
   no_files?: string
   changed?: number
+  changed_files?: TurnFile[]
 }
 
 export interface UndoFile {
