@@ -126,6 +126,46 @@ describe('an interrupted turn', () => {
     await card(here).waitFor({ state: 'detached' })
   })
 
+  test('of a session that is paused from the palette goes on from its card, and one that rests by a way', async () => {
+    const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'calm' })
+    await hub.prompt(session, '/slow 600')
+    await hub.event(session, 'agent_message')
+    const here = await mobile.watch(session, phone)
+    const there = await laptop.watch(session, desktop)
+    const pause = async (screen: Screen) => {
+      await screen.page.keyboard.press('Control+k')
+      const palette = screen.page.getByRole('dialog', { name: 'Commands and sessions' })
+      await palette.getByRole('combobox').fill('Pause')
+      await palette
+        .getByRole('option', { name: /^Pause/ })
+        .first()
+        .click()
+    }
+    await pause(there)
+    for (const s of [here, there])
+      await card(s).getByText('Interrupted: the session was paused while it was answering.').waitFor()
+    await here.feed.getByText(/^Paused by/).waitFor()
+    await look(here, 'paused-turn-390')
+    await card(here).getByRole('button', { name: 'Resume', exact: true }).click()
+    const settled = await hub.event(session, 'interruption_settled')
+    expect(settled.data.outcome).toBe('resumed')
+    await hub.event(session, 'agent_message', settled.seq)
+    await hub.api('POST', `/api/sessions/${session}/cancel`)
+    await hub.event(session, 'turn_end', settled.seq)
+
+    await there.page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' })
+    await pause(there)
+    const paused = (s: Screen) => s.page.getByRole('region', { name: 'Paused session' })
+    for (const s of [here, there]) await paused(s).waitFor()
+    await look(here, 'paused-390')
+    await look(there, 'paused-1280')
+    await paused(here).getByLabel('Resume with').selectOption('local')
+    await paused(here).getByRole('button', { name: 'Resume' }).click()
+    for (const s of [here, there]) await paused(s).waitFor({ state: 'detached' })
+    expect((await hub.event(session, 'session_resumed')).data.way).toBe('local')
+    await there.feed.getByText(/^Resumed by/).waitFor()
+  })
+
   test('whose folder is gone continues in another folder, with an account of the session', async () => {
     const gone = join(hub.workspace, 'gone')
     const other = join(hub.workspace, 'other')

@@ -235,6 +235,11 @@ const interrupted = (name: string, over: Partial<Offer> = {}, does: State['does'
 }
 
 export const feeds: State[] = [
+  {
+    name: 'session, paused',
+    path,
+    messages: held(turn(30), { paused: { by: 'phone', at: new Date(Date.now() - 90_000).toISOString() } }),
+  },
   { name: 'session, loading', path, messages: opened, does: [{ wait: 200 }] },
   {
     name: 'session, opening',

@@ -45,6 +45,16 @@ export class Deeds {
     }
   }
 
+  /** Stops a session's work until it is resumed, and offers the way back. */
+  async pause(info: SessionInfo): Promise<void> {
+    try {
+      await this.app.hub.ask('POST', `/api/sessions/${encodeURIComponent(info.session_id)}/pause`)
+      this.app.say(t`Paused ${title(info)}.`)
+    } catch (error) {
+      this.report(info, t`was not paused: ${(error as Error).message}`)
+    }
+  }
+
   /**
    * Resumes interrupted turns, each with the hub's defaults. One that needs a decision first (other settings,
    * a changed folder) is left for its own card.
@@ -54,7 +64,15 @@ export class Deeds {
     const left: string[] = []
     for (const info of infos) {
       try {
-        const offer = await this.app.hub.interruption(info.session_id)
+        const offer = await this.app.hub.interruption(info.session_id).catch((error: unknown) => {
+          if (info.status !== 'paused') throw error
+          return null // it was paused between two turns
+        })
+        if (!offer) {
+          await this.app.hub.resume(info.session_id, { way: 'auto' })
+          resumed++
+          continue
+        }
         const decide = offer.stale || offer.mismatch.length > 0 || offer.drift.length > 0
         if (decide || !offer.ways.some((way) => way.available)) left.push(title(info))
         else {

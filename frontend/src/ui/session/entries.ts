@@ -35,6 +35,9 @@ export interface Entries {
   panels: Entry[]
 }
 
+/** The statuses in which there is work, or an agent, to pause. */
+export const pausable: readonly SessionInfo['status'][] = ['idle', 'running', 'needs_you', 'failed']
+
 export function entriesOf(
   app: Screens,
   id: string,
@@ -62,11 +65,21 @@ export function entriesOf(
           },
         ]
       : none),
-    ...(info?.status === 'interrupted'
+    ...(info && !viewer && pausable.includes(info.status)
+      ? [
+          {
+            name: t`Pause`,
+            hint: t`stop its work until you resume it`,
+            also: t`halt hold suspend sleep`,
+            act: () => deeds.pause(info),
+          },
+        ]
+      : none),
+    ...(info?.status === 'interrupted' || info?.status === 'paused'
       ? [
           {
             name: t`Resume…`,
-            hint: t`the interrupted turn`,
+            hint: info.status === 'paused' ? t`this session` : t`the interrupted turn`,
             also: t`continue retry go on`,
             act: () => document.querySelector<HTMLElement>('[data-interrupted] .actions button')?.focus(),
           },
@@ -88,7 +101,10 @@ export function entriesOf(
     },
   ]
   const rareOf = (of: SessionInfo): Entry[] => [
-    ...(of.status === 'idle' || of.status === 'failed' || of.status === 'interrupted'
+    ...(of.status === 'idle' ||
+    of.status === 'failed' ||
+    of.status === 'interrupted' ||
+    of.status === 'paused'
       ? [
           {
             name:
