@@ -62,6 +62,7 @@ func (p *Program) ls() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "sessions of all projects, and archived ones, too")
 	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
+	cmd.Flags().BoolVar(&q.Resumable, "resumable", false, "only sessions that are paused or interrupted and can be resumed")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
 	p.JSONFlag(cmd)

@@ -18,6 +18,8 @@ import (
 type ListQuery struct {
 	// Status keeps one status; "archived" and "all" are possible, too.
 	Status string
+	// Resumable keeps those in which a pause or an interruption waits to be resumed.
+	Resumable bool
 	// Project keeps the sessions with this project root or workspace.
 	Project string
 	// Text keeps the sessions with all its words in their line.
@@ -35,6 +37,9 @@ func (h *Hub) List(ctx context.Context, q ListQuery) (wire.SessionPage, error) {
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	if q.Resumable {
+		query.Set("resumable", "true")
 	}
 	if q.Limit > 0 {
 		query.Set("limit", strconv.Itoa(q.Limit))

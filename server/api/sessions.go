@@ -45,6 +45,7 @@ func sessionRows() section {
 					summary: "The sessions, newest first.", out: wire.SessionPage{}, status: 200,
 					query: []param{
 						{"status", "idle, running, needs_you, failed, interrupted, paused, ended, imported, damaged; archived for those put away; all for everything", ""},
+						{"resumable", "true for those in which a pause or an interruption waits to be resumed", ""},
 						{"project", "a project root or workspace", ""},
 						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
@@ -97,7 +98,13 @@ func listRoute(s *API, c *call) error {
 	}
 	options := list.Options{
 		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
-		Limit: limit, Cursor: q.Get("cursor"),
+		Resumable: q.Get("resumable") == "true", Limit: limit, Cursor: q.Get("cursor"),
+	}
+	if err := list.CheckStatus(options.Status); err != nil {
+		return err
+	}
+	if asked := q.Get("resumable"); asked != "" && !options.Resumable {
+		return Invalid("resumable is true or absent")
 	}
 	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
 	if only := c.grant.SessionID; only != "" {

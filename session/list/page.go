@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ type Options struct {
 	// Jobs selects the jobs with this status, AnyJob all jobs. Empty selects every
 	// session.
 	Jobs event.JobStatus
+	// Resumable selects the sessions in which a pause or an interruption waits to be resumed.
+	Resumable bool
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
 	// Cursor is the NextCursor of the previous page.
@@ -62,6 +65,15 @@ func (c cursor) encode() string {
 		return ""
 	}
 	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// CheckStatus reports a status that Options does not know, as state.ErrInvalid.
+func CheckStatus(status string) error {
+	known := append(state.Status("").Values(), "archived", "all")
+	if status == "" || slices.Contains(known, status) {
+		return nil
+	}
+	return fmt.Errorf("%w: status is one of %s", state.ErrInvalid, strings.Join(known, ", "))
 }
 
 func decodeCursor(text string) (cursor, error) {
@@ -96,7 +108,7 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 	page := Page{Sessions: []Info{}}
 	for m := range newest(journal.Place(from)) {
 		info := line(m)
-		if !o.keepsJob(info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
+		if o.Resumable && !info.Resumable || !o.keepsJob(info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
 			continue
 		}
 		if len(page.Sessions) == limit {
