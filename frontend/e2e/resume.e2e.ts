@@ -164,6 +164,13 @@ describe('an interrupted turn', () => {
     for (const s of [here, there]) await paused(s).waitFor({ state: 'detached' })
     expect((await hub.event(session, 'session_resumed')).data.way).toBe('local')
     await there.feed.getByText(/^Resumed by/).waitFor()
+
+    const resumed = await hub.event(session, 'session_resumed')
+    await there.page.keyboard.press('Control+k')
+    const palette = there.page.getByRole('dialog', { name: 'Commands and sessions' })
+    await palette.getByRole('combobox').fill('full history')
+    await palette.getByRole('option', { name: /^Resume with the full history/ }).click()
+    expect((await hub.event(session, 'session_resumed', resumed.seq)).data.way).toBe('segmented')
   })
 
   test('whose folder is gone continues in another folder, with an account of the session', async () => {

@@ -45,6 +45,16 @@ export class Deeds {
     }
   }
 
+  /** Starts the agent again by a way; the next prompt tells it the session. */
+  async bringBack(info: SessionInfo, way: string): Promise<void> {
+    try {
+      await this.app.hub.resume(info.session_id, { way })
+      this.app.say(t`The next prompt tells a new agent session this one.`)
+    } catch (error) {
+      this.report(info, t`was not resumed: ${(error as Error).message}`)
+    }
+  }
+
   /** Stops a session's work until it is resumed, and offers the way back. */
   async pause(info: SessionInfo): Promise<void> {
     try {

@@ -35,6 +35,12 @@ export interface Entries {
   panels: Entry[]
 }
 
+/** How an agent gets this session back, apart from its own one. */
+const backWays = [
+  ['local', t`Resume with a short summary`],
+  ['segmented', t`Resume with the full history`],
+] as const
+
 /** The statuses in which there is work, or an agent, to pause. */
 export const pausable: readonly SessionInfo['status'][] = ['idle', 'running', 'needs_you', 'failed']
 
@@ -116,6 +122,14 @@ export function entriesOf(
             act: () => deeds.end(of, waiting > 0),
           },
         ]
+      : none),
+    ...(of.status === 'idle' || of.status === 'failed' || of.status === 'paused'
+      ? backWays.map(([way, name]): Entry => ({
+          name,
+          hint: t`the agent starts again, without a prompt`,
+          also: t`restore segmented begin new memory context way`,
+          act: () => deeds.bringBack(of, way),
+        }))
       : none),
     ...(of.status === 'damaged' || session?.shut != null
       ? [{ name: t`Open again`, hint: t`this session`, act: () => deeds.reopen(of) }]
