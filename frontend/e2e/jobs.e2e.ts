@@ -1,8 +1,10 @@
 // Jobs: the form makes one, the screen follows it to its end, and makes another of it.
+import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import type { Jobs } from '../src/wire/gen.ts'
-import { phone } from './rig/browser.ts'
+import type { Jobs, Schedule, ScheduleList } from '../src/wire/gen.ts'
+import { desktop, phone, type Size } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
+import { tap } from './rig/touch.ts'
 
 const at = paired()
 const jobs = async () => (await at.hub.api<Jobs>('GET', '/api/jobs')).jobs
@@ -64,3 +66,43 @@ test('a job that runs is cancelled once that is confirmed', async () => {
   await line.getByText('Cancelled').waitFor()
   await screen.page.close()
 })
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
+] as const)('a schedule runs, is paused, resumed and deleted, by %s', async (_, size) => {
+  const screen = await at.device.open('/jobs', size)
+  const { page } = screen
+  await page.getByRole('heading', { name: 'Schedules' }).waitFor()
+  const { schedule_id } = await at.hub.api<Schedule>('POST', '/api/schedules', {
+    job: { agent: 'paced', workspace: at.hub.workspace, task: `/plan for ${size.width}` },
+    every: '10s',
+  })
+  const act = (name: string) => pressed(page, size, page.getByRole('button', { name }))
+  await page.reload()
+  const line = page.locator(`[data-schedule="${schedule_id}"]`)
+  await line.getByText('Every 10 seconds').waitFor()
+  await line.getByText('It has not run yet.').waitFor()
+  const outcome = line.getByRole('list', { name: 'Last runs' }).getByRole('link', { name: 'Completed' })
+  await outcome.first().waitFor({ timeout: 20_000 })
+  await act(`Pause: /plan for ${size.width}`)
+  await line.getByText('Paused').waitFor()
+  const paused = await at.hub.api<Schedule>('GET', `/api/schedules/${schedule_id}`)
+  expect(paused).toMatchObject({ status: 'paused', outcomes: [{ outcome: 'started' }] })
+  await act(`Resume: /plan for ${size.width}`)
+  await line.getByText('Next run').waitFor()
+  await act(`Delete…: /plan for ${size.width}`)
+  await act('Delete the schedule')
+  await line.waitFor({ state: 'detached' })
+  expect((await at.hub.api<ScheduleList>('GET', '/api/schedules')).schedules).toEqual([])
+  const run = page.locator(`[data-job="${paused.outcomes[0]!.job_id}"]`)
+  await run.getByText('Completed').waitFor()
+  await page.close()
+})
+
+/** Presses a button as a person at this size does. */
+async function pressed(page: Page, size: Size, button: Locator): Promise<void> {
+  if (size.touch) return tap(button)
+  await button.focus()
+  await page.keyboard.press('Enter')
+}

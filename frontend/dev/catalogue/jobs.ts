@@ -1,5 +1,5 @@
 // The screen of jobs, and the form for a new one.
-import type { JobLine, SessionStatus } from '../../src/wire/gen'
+import type { JobLine, Schedule, SessionStatus } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, opened, path, session, whole } from './frames'
 import { withFolders } from './lists'
@@ -61,6 +61,70 @@ const screen = (name: string, over: Partial<State> = {}): State => ({
 })
 const form = (name: string, over: Partial<State> = {}) =>
   screen(`, new job${name}`, { overlay: 'new_job', ...over })
+/** The screen with schedules, which the hub has; to change one fails as told. */
+const planned = (name: string, schedules: Partial<Schedule>[], over: Partial<State> = {}, fails = '') =>
+  screen(`, schedules${name}`, {
+    hub: () => ({
+      ask: async <T>(method: string) => {
+        if (fails && (method !== 'GET' || schedules.length === 0)) throw new Error(fails)
+        return {
+          schedules: schedules.map((s, i) => ({
+            schedule_id: `a${i}`,
+            status: 'active',
+            requested_by: 'laptop',
+            created_at: ago(9000),
+            outcomes: [],
+            ...s,
+            job: { task: 'Sort the invoices', agent: 'demo', workspace: '/src/lake', ...s.job },
+          })),
+        } as T
+      },
+    }),
+    ...over,
+  })
+const run = (minutes: number, job: number, over: Partial<Schedule['outcomes'][number]> = {}) => ({
+  due: ago(minutes),
+  at: ago(minutes),
+  outcome: 'started' as const,
+  job_id: jobs[job]!.session_id,
+  job_status: 'completed' as const,
+  ...over,
+})
+const unmade = { job_id: undefined, job_status: undefined }
+const inLong = 'Averylongwordwithoutanyplacetobreakit'.repeat(4)
+const plans: Partial<Schedule>[] = [
+  {
+    job: { task: 'Look through the new issues, and answer what is clear' },
+    cron: '0 9 * * 1-5',
+    zone: 'Europe/Berlin',
+    next_at: ago(-90),
+    outcomes: [
+      run(8, 4),
+      run(30, 5, { ...unmade, outcome: 'refused', error: 'there is no agent \u202eclaude' }),
+      run(1500, 0, {
+        ...unmade,
+        outcome: 'skipped',
+        error: 'job 20260221-130002-00000002 of this schedule has not ended',
+      }),
+      run(3000, 0, { job_id: 'gone', job_status: undefined }),
+    ],
+  },
+  { every: '10s', until: ago(-9000), overlap: 'queue', next_at: ago(0) },
+  {
+    job: { task: inLong },
+    cron: '*/7 3,5 1 * *',
+    status: 'paused',
+    outcomes: [run(12, 1, { job_status: 'running' })],
+  },
+  {
+    cron: '0 * * * *',
+    status: 'paused',
+    reason: 'the credential of laptop, who made it, was revoked or has expired',
+  },
+  { every: '24h', status: 'ended', reason: 'no due time is left', outcomes: [run(700, 6)] },
+]
+const owned = [...opened, { kind: 'listed' as const, sessions: jobs }]
+const del = { press: '[data-does=delete] button' }
 const more = { press: 'dialog summary' }
 const write = { write: 'dialog textarea', words: 'Write tests for the importer' }
 const first = '[data-job] button'
@@ -111,6 +175,23 @@ export const jobScreens: State[] = [
   screen(', not connected', {
     messages: [...opened, { kind: 'listed', sessions: jobs }, link({ phase: 'offline' })],
   }),
+  planned('', plans),
+  planned(', one is to be deleted', plans, { does: [del] }),
+  planned(
+    ', one is not deleted',
+    plans,
+    { does: [del, { press: '[data-schedule] .danger' }] },
+    'The hub cannot be reached.',
+  ),
+  planned(', all that one did', plans, { does: [{ press: '[data-schedule] summary' }] }),
+  planned(', none and no jobs', [], { messages: opened }),
+  planned(
+    ', not read',
+    [],
+    {},
+    'the schedules cannot be read, and none of them runs: schedules.json: line 3',
+  ),
+  planned(', not connected', plans, { messages: [...owned, link({ phase: 'offline' })] }),
   form(''),
   form(', more', { does: [write, more, { press: 'dialog [role=switch]' }] }),
   form(', the folder', { hub: withFolders, does: [{ press: 'dialog [data-folder]' }] }),

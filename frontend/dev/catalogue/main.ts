@@ -21,7 +21,11 @@ function hubOf(state: State): Intents {
     devices: async () => [],
     overview: async () => overview,
     ask: async (_: string, path: string) =>
-      (path === '/api/channels' ? { channels: [] } : undefined) as never,
+      (path === '/api/channels'
+        ? { channels: [] }
+        : path === '/api/schedules'
+          ? { schedules: [] }
+          : undefined) as never,
     ...state.hub?.(),
   }
   return new Proxy(answers as Intents, {
