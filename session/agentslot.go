@@ -167,7 +167,7 @@ func (a *agentSlot) start() {
 	if a.anew {
 		spec.AgentSessionID, a.anew = "", false
 	}
-	if a.turn.restore.wanted || a.fold.Pauses.Way == event.WaySegmented {
+	if a.turn.restore.wanted || !a.fold.Open && a.fold.Pauses.Way == event.WaySegmented {
 		spec.Past = nil // it gets the whole session in segments
 	}
 	a.authBy, a.login = "", nil

@@ -327,3 +327,29 @@ func TestAPauseThatWasAnsweredHoldsWhereverTheHubIsKilled(t *testing.T) {
 		})
 	}
 }
+
+// A restore that was chosen without a prompt, and cut off, is followed by a resume of any way.
+func TestAfterASegmentedWayThatWasCutOffALocalOneTellsTheAccount(t *testing.T) {
+	h := newHub(t, segmented, holding)
+	h.agents.resumable = true
+	b, a := h.busy()
+	require.NoError(t, a.say(message("An answer.")))
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	bringBack(t, b, "segmented")
+	next := h.agents.next(t)
+	prompt(t, b, "p2")
+	nextSegment(t, next)
+	next.die(crash)
+	open := interruptionOf(t, b)
+	resumed, err := b.Resume(ctxOf(t), session.ResumeRequest{InterruptionID: open.InterruptionID, Way: "local", Actor: person("ann")})
+	require.NoError(t, err)
+	for {
+		last := h.agents.next(t)
+		if p := receive(t, last.prompts, "no prompt"); p.PromptID == resumed.PromptID {
+			require.NotNil(t, last.spec.Past)
+			require.True(t, last.spec.ContextLost)
+			return
+		}
+	}
+}

@@ -188,7 +188,9 @@ func (s *resumer) resume(r ResumeRequest, way event.ResumeWay) (Resumed, error) 
 	s.turn.drift = r.decision()
 	s.turn.restore.mayFallBack = resume.Auto(r.Way)
 	s.turn.restore.wanted = way == event.WaySegmented
-	if way != event.WayServer {
+	// An agent that is there may be a new one, which gets the account with its first prompt.
+	fresh := way == event.WayLocal && s.fold.Untold && s.fold.Pauses.Way != event.WaySegmented
+	if way != event.WayServer && !fresh {
 		s.agent.anew = true
 		s.agent.stop(stopSleep)
 	}

@@ -102,11 +102,11 @@ func (t *turns) begin(p event.UserPrompt, hash string, settled ...event.Interrup
 	for _, s := range settled {
 		list = append(list, state.Entry{Turn: turn, Payload: s})
 	}
+	tell := t.fold.Pauses.Way == event.WaySegmented
 	seq, err := t.write(list...)
 	if err != nil {
 		return 0, err
 	}
-	tell := t.fold.Pauses.Way == event.WaySegmented
 	t.turn.begin(p, now)
 	t.turn.restore.wanted = tell
 	t.queue.Enter(queue.Entry{

@@ -33,6 +33,7 @@ type cast struct {
 	errors int // provider errors before the first prompt that succeeds
 	order  []string
 	locked bool // their modes cannot be set
+	silent bool // they hold with every prompt
 }
 
 func newCast() *cast { return &cast{told: map[string]int{}} }
@@ -117,7 +118,11 @@ func (p *player) play(prompt event.UserPrompt) {
 		end.StopReason, end.Error = event.StopInterrupted, &event.Failure{Code: "agent_error", Message: "overloaded"}
 		return
 	}
-	for i, line := range strings.Split(string(prompt.Text), "\n") {
+	lines := strings.Split(string(prompt.Text), "\n")
+	if c.silent {
+		lines = []string{"hold"}
+	}
+	for i, line := range lines {
 		verb, arg, _ := strings.Cut(line, " ")
 		said := event.AgentMessage{MessageID: fmt.Sprint("m", i), Text: event.Text(line)}
 		switch verb {

@@ -181,6 +181,13 @@ func (h *hub) ended(id string) event.JobLine {
 	return h.until(id, func(l event.JobLine) bool { return l.Status.Ended() })
 }
 
+// given waits until the job's agent has the task: a job runs a moment before.
+func (h *hub) given(id string) {
+	h.Helper()
+	h.until(id, is(event.JobRunning))
+	require.Eventually(h, func() bool { return h.count(id, event.TypeTurnStart, "", "") > 0 }, patience, time.Millisecond)
+}
+
 func is(status event.JobStatus) func(event.JobLine) bool {
 	return func(l event.JobLine) bool { return l.Status == status }
 }
@@ -276,7 +283,7 @@ func TestAnActionOutsideOfThePolicyIsRefusedOrWaitsForAPerson(t *testing.T) {
 func TestACancelledJobStartsNoMore(t *testing.T) {
 	h := start(t, options{Settings: jobs.Settings{AtOnce: 1}})
 	first := h.job(event.Job{Task: "hold"})
-	h.until(first, is(event.JobRunning))
+	h.given(first)
 	second := h.job(event.Job{Task: "say second"})
 	by := event.Actor{Name: "ann", ID: "1"}
 	require.NoError(t, h.runner.Cancel(t.Context(), second, by))
@@ -560,8 +567,9 @@ func TestTheSessionThatDelegatedAJobIsToldItsEndOnce(t *testing.T) {
 func TestASilentAgentIsRestartedOnceAndThenTheJobEnds(t *testing.T) {
 	var ahead atomic.Int64
 	h := start(t, options{now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	h.cast.silent = true
 	id := h.job(event.Job{Task: "hold", Caps: event.JobCaps{RoundS: 3600}})
-	h.until(id, is(event.JobRunning))
+	h.given(id)
 	ahead.Store(int64(2 * time.Hour))
 	line := h.ended(id)
 	require.Equal(t, event.JobCancelled, line.Status)
