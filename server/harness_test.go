@@ -33,6 +33,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/store"
 )
@@ -87,11 +88,12 @@ type hubOptions struct {
 	outgoing time.Duration // how long a request to a service may take; zero is the default
 	// resolve looks up the names of services; nil is the system.
 	resolve  func(context.Context, string) ([]netip.Addr, error)
-	alone    bool             // do not poll for changes of credentials by other processes
-	untold   bool             // do not run the notifier, so that it reads no log
-	patience time.Duration    // how long a search waits for its turn; zero is the default
-	files    *workspace.Files // nil shows files without git
-	git      *gitstate.Git    // of acts on branches; nil does none
+	alone    bool              // do not poll for changes of credentials by other processes
+	untold   bool              // do not run the notifier, so that it reads no log
+	patience time.Duration     // how long a search waits for its turn; zero is the default
+	files    *workspace.Files  // nil shows files without git
+	git      *gitstate.Git     // of acts on branches; nil does none
+	states   *filestate.Keeper // keeps the files of turns; nil keeps none
 }
 
 func startHub(t *testing.T, o hubOptions) *hub {
@@ -113,7 +115,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
-		Strict: true, ListPast: listsOne, Git: o.git,
+		Strict: true, ListPast: listsOne, Git: o.git, States: o.states, UndoWait: patience,
 		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

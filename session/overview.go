@@ -19,14 +19,27 @@ const (
 )
 
 // Overview counts the events so far. It continues from the last call. One call
-// computes it at a time; others wait.
-func (b *BackgroundSession) Overview(ctx context.Context) (playback.Overview, error) {
+// computes it at a time; others wait. With compared, the files of a turn are those that
+// differ between its two states, where it has both.
+func (m *Manager) Overview(ctx context.Context, id string, compared bool) (playback.Overview, error) {
+	b, err := m.Session(ctx, id)
+	if err != nil {
+		return playback.Overview{}, err
+	}
 	select {
 	case b.counting <- struct{}{}:
 		defer func() { <-b.counting }()
 	case <-ctx.Done():
 		return playback.Overview{}, ctx.Err()
 	}
+	o, err := b.overview(ctx)
+	if err == nil && compared && m.hub.states != nil {
+		m.compareTurns(ctx, b, o.Turns)
+	}
+	return o, err
+}
+
+func (b *BackgroundSession) overview(ctx context.Context) (playback.Overview, error) {
 	fold := b.readOverview()
 	before := fold.Overview.AtSeq
 	if err := b.extend(ctx, fold); err != nil {

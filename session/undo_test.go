@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/filestate"
+	"github.com/abidehub/abide/session/playback"
 	"github.com/abidehub/abide/session/resume"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
@@ -217,6 +218,60 @@ func TestFilesGoBackToBeforeAPromptAndForwardAgain(t *testing.T) {
 	require.Equal(t, []int{1, 2}, []int{turns[0].Changed, turns[1].Changed})
 	require.Equal(t, []session.UndoFile{{Path: "greet.go", Change: session.FileWritten}}, turns[0].ChangedFiles)
 	require.Equal(t, []session.UndoFile{{Path: "greet.go", Change: session.FileRemoved}, {Path: "new.go", Change: session.FileMade}}, turns[1].ChangedFiles, "as the files say, and the agent told nothing")
+}
+
+// The states of a turn say which files it changed; the log says so of those that no state has.
+func TestAnOverviewHasTheFilesThatDifferBetweenTheStatesOfATurn(t *testing.T) {
+	root := workspace(t)
+	outside, ignored := filepath.Join(t.TempDir(), "out.txt"), filepath.Join(root, "secret.env")
+	put(t, root, ".gitignore", "*.env\n")
+	h := newHub(t, withUndo(t, root))
+	b := create(t, h, root)
+	told := func(a *fakeAgent, paths ...string) {
+		for _, path := range paths {
+			require.NoError(t, a.sink.Record(t.Context(), []event.Payload{event.FileWrite{Path: path}}))
+		}
+	}
+	prompt(t, b, "p1")
+	a := h.agents.next(t)
+	receive(t, a.prompts, "no prompt")
+	put(t, root, "greet.go", "hello\nagain\n")
+	put(t, root, "an odd\tname", "made\n")
+	put(t, root, "picture", "\x00\x01")
+	told(a, outside, ignored, filepath.Join(root, "greet.go"), filepath.Join(root, ".gitignore"))
+	require.NoError(t, a.end("p1", event.StopEndTurn))
+	await(t, b, "idle", func(s session.State) bool { return s.Turn.State == session.TurnIdle })
+	work(t, h, b, a, "p2", func() {})
+	want := []playback.File{
+		{Path: filepath.Join(root, "an odd\tname"), Added: 1},
+		{Path: filepath.Join(root, "greet.go"), Added: 2, Removed: 1},
+		{Path: filepath.Join(root, "picture"), Uncounted: true},
+		{Path: outside},
+		{Path: ignored},
+	}
+	look := func() []*playback.Turn {
+		o, err := h.manager.Overview(ctxOf(t), b.ID(), true)
+		require.NoError(t, err)
+		require.Len(t, o.Turns, 2)
+		return o.Turns
+	}
+	turns := look()
+	require.Equal(t, want, turns[0].Files)
+	require.True(t, turns[0].Compared)
+	require.Equal(t, []int{3, 1, 0}, []int{turns[0].Added, turns[0].Removed, turns[0].FilesLeftOut})
+	require.Empty(t, turns[1].Files)
+	require.True(t, turns[1].Compared)
+	o, err := h.manager.Overview(ctxOf(t), b.ID(), false)
+	require.NoError(t, err)
+	require.Len(t, o.Turns[0].Files, 4, "as the agent told")
+	require.False(t, o.Turns[0].Compared)
+
+	for _, name := range []string{"1", "1-end", "2"} { // as those of a turn that is long ago
+		require.NoError(t, os.Remove(filepath.Join(root, ".git/refs/abide", b.ID(), name)))
+	}
+	turns = look()
+	require.Equal(t, want, turns[0].Files, "what was compared once stays known")
+	require.Equal(t, 3, turns[0].Added)
 }
 
 func TestAnUndoIsRefusedWhileATurnIsOpen(t *testing.T) {

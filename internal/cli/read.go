@@ -18,6 +18,7 @@ import (
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/playback"
 	"github.com/abidehub/abide/session/transcript"
 )
 
@@ -108,6 +109,19 @@ func (t *turns) end() error {
 	return t.out.Flush()
 }
 
+// changedLast says which files the last turn changed.
+func (p *Program) changedLast(t playback.Turn, folder string) {
+	all := len(t.Files) + t.FilesLeftOut
+	if all == 0 {
+		return
+	}
+	var paths []string
+	for _, f := range t.Files {
+		paths = append(paths, strings.TrimPrefix(f.Path, folder+"/"))
+	}
+	p.notice("the last turn changed %s: %s (+%d -%d)", counted(all, "file"), firstOf(paths, all), t.Added, t.Removed)
+}
+
 func (p *Program) show() *cobra.Command {
 	var level levelFlags
 	cmd := p.onSession(&cobra.Command{
@@ -136,6 +150,9 @@ func (p *Program) show() *cobra.Command {
 		// A viewer may not know, and an imported session has no folder here.
 		if branch, err := hub.Branch(ctx, s.SessionID); err == nil && branch.Repository {
 			p.notice("%s", plain.Line(standing(branch)))
+		}
+		if o, err := hub.Overview(ctx, s.SessionID); err == nil && len(o.Turns) > 0 {
+			p.changedLast(*o.Turns[len(o.Turns)-1], s.Workspace)
 		}
 		if s.Continue == "" {
 			return nil

@@ -478,6 +478,31 @@ func (p *Program) undone(did wire.Undone, err error) error {
 	return err
 }
 
+// mostNamedFiles limits the files of a turn that a line names.
+const mostNamedFiles = 3
+
+// changedOf names the files that a turn changed.
+func changedOf(t wire.UndoTurn) string {
+	var paths []string
+	for _, f := range t.ChangedFiles {
+		paths = append(paths, f.Path)
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	return ": " + firstOf(paths, *t.Changed)
+}
+
+// firstOf names the first of all paths.
+func firstOf(paths []string, all int) string {
+	paths = paths[:min(len(paths), mostNamedFiles)]
+	words := plain.Line(strings.Join(paths, ", "))
+	if more := all - len(paths); more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return words
+}
+
 func (p *Program) listUndoable(all wire.Undoable) error {
 	var rows [][]string
 	for _, t := range all.Turns {
@@ -486,7 +511,7 @@ func (p *Program) listUndoable(all wire.Undoable) error {
 		case t.NoFiles != "":
 			files = "no files: " + plain.Line(t.NoFiles)
 		case t.Changed != nil:
-			files = strconv.Itoa(*t.Changed) + " changed"
+			files = strconv.Itoa(*t.Changed) + " changed" + changedOf(t)
 		}
 		rows = append(rows, []string{strconv.Itoa(t.Turn), files, plain.Line(t.Prompt)})
 	}

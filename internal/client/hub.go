@@ -126,6 +126,13 @@ func (h *Hub) Sessions(ctx context.Context, limit int, cursor string) (wire.Sess
 	return h.List(ctx, ListQuery{Limit: limit, Cursor: cursor})
 }
 
+// Overview asks for the session at a glance.
+func (h *Hub) Overview(ctx context.Context, id string) (wire.Overview, error) {
+	var o wire.Overview
+	err := h.do(ctx, http.MethodGet, session(id)+"/overview", nil, &o)
+	return o, err
+}
+
 // Branch asks where the session's branch stands.
 func (h *Hub) Branch(ctx context.Context, id string) (wire.Branch, error) {
 	var branch wire.Branch

@@ -16,12 +16,13 @@ func overviewRows() section {
 		rows: []route{
 			{
 				"GET", one + "/overview", auth.Credential, auth.Read, false, inSession(overviewRoute),
-				doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn. Computed from its events.", out: wire.Overview{}, status: 200},
+				doc{summary: "The session at a glance: how its events lie in time, what is worth going to, and a summary of each turn with the files it changed.", out: wire.Overview{}, status: 200},
 			},
 		},
 	}
 }
 
 func overviewRoute(s *API, c *call, own *session.BackgroundSession) error {
-	return c.answer(own.Overview(c.r.Context()))
+	// What the agent did not tell is of the workspace, of which a viewer is told nothing.
+	return c.answer(s.manager.Overview(c.r.Context(), own.ID(), c.grant.May(auth.Act, own.ID())))
 }

@@ -271,6 +271,24 @@ func (k *Keeper) Differences(ctx context.Context, of Of, from, to string) ([]git
 	return k.git.Differences(ctx, at.objects, from, to)
 }
 
+// LineCounts lists, for each pair of states, the files that differ with their lines.
+func (k *Keeper) LineCounts(ctx context.Context, of Of, pairs []gitstate.Pair) ([][]gitstate.Lines, error) {
+	at, err := k.place(of)
+	if err != nil {
+		return nil, err
+	}
+	return k.git.LineCounts(ctx, at.objects, pairs)
+}
+
+// Present reports which of the places have a file.
+func (k *Keeper) Present(ctx context.Context, of Of, places []gitstate.Place) ([]bool, error) {
+	at, err := k.place(of)
+	if err != nil {
+		return nil, err
+	}
+	return k.git.Present(ctx, at.objects, places)
+}
+
 // Diff is the unified diff between two states of a session; see gitstate.Git.Diff.
 func (k *Keeper) Diff(ctx context.Context, of Of, from, to string, most int64) (text []byte, cut bool, err error) {
 	at, err := k.place(of)

@@ -32,7 +32,10 @@ type Turn struct {
 	Error       string           `json:"error,omitempty"`
 	Files       []File           `json:"files"`
 	// FilesLeftOut counts changes to files beyond those listed.
-	FilesLeftOut   int   `json:"files_left_out,omitempty"`
+	FilesLeftOut int `json:"files_left_out,omitempty"`
+	// Compared means that the files are the difference of the workspace before the turn and
+	// at its end, whatever the agent told.
+	Compared       bool  `json:"compared,omitempty"`
 	Added          int   `json:"added"`
 	Removed        int   `json:"removed"`
 	Tools          int   `json:"tools"`
@@ -72,6 +75,15 @@ func (t *Turn) change(c File) {
 		t.Files = append(t.Files, c)
 	} else if c.Added >= 0 && c.Removed >= 0 {
 		t.FilesLeftOut++
+	}
+}
+
+// Compare gives the turn the files that differ between its two states instead of those that
+// the agent told of.
+func (t *Turn) Compare(files []File) {
+	t.Files, t.FilesLeftOut, t.Added, t.Removed, t.Compared = []File{}, 0, 0, 0, true
+	for _, f := range files {
+		t.change(f)
 	}
 }
 

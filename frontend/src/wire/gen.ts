@@ -1637,6 +1637,7 @@ export interface TurnLine {
   error?: string
   files: ChangedLines[]
   files_left_out?: number
+  compared?: boolean
   added: number
   removed: number
   tools: number
