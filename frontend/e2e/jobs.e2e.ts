@@ -74,15 +74,26 @@ test.each([
   const screen = await at.device.open('/jobs', size)
   const { page } = screen
   await page.getByRole('heading', { name: 'Schedules' }).waitFor()
-  const { schedule_id } = await at.hub.api<Schedule>('POST', '/api/schedules', {
-    job: { agent: 'paced', workspace: at.hub.workspace, task: `/plan for ${size.width}` },
-    every: '10s',
-  })
   const act = (name: string) => pressed(page, size, page.getByRole('button', { name }))
-  await page.reload()
-  const line = page.locator(`[data-schedule="${schedule_id}"]`)
+  await act('New job')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Task').fill(`/plan for ${size.width}`)
+  await dialog.getByRole('combobox', { name: 'Agent' }).selectOption('paced')
+  await dialog.getByRole('combobox', { name: 'Repeat' }).selectOption('every')
+  await dialog.getByLabel('Unit').selectOption('s')
+  const every = dialog.getByRole('spinbutton', { name: 'Every' })
+  await every.fill('9')
+  await act('Make the schedule')
+  await dialog.getByRole('alert').getByText('every is at least 10s').waitFor()
+  expect(await every.getAttribute('aria-invalid')).toBe('true')
+  await every.fill('10')
+  await act('Make the schedule')
+  await dialog.waitFor({ state: 'detached' })
+  const line = page.locator('[data-schedule]')
   await line.getByText('Every 10 seconds').waitFor()
   await line.getByText('It has not run yet.').waitFor()
+  const { schedules } = await at.hub.api<ScheduleList>('GET', '/api/schedules')
+  const { schedule_id } = schedules[0]!
   const outcome = line.getByRole('list', { name: 'Last runs' }).getByRole('link', { name: 'Completed' })
   await outcome.first().waitFor({ timeout: 20_000 })
   await act(`Pause: /plan for ${size.width}`)

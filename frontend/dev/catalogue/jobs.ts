@@ -126,6 +126,7 @@ const plans: Partial<Schedule>[] = [
 const owned = [...opened, { kind: 'listed' as const, sessions: jobs }]
 const del = { press: '[data-does=delete] button' }
 const more = { press: 'dialog summary' }
+const repeats = (value: string) => ({ choose: 'dialog [data-repeat=repeat]', value })
 const write = { write: 'dialog textarea', words: 'Write tests for the importer' }
 const first = '[data-job] button'
 
@@ -194,6 +195,21 @@ export const jobScreens: State[] = [
   planned(', not connected', plans, { messages: [...owned, link({ phase: 'offline' })] }),
   form(''),
   form(', more', { does: [write, more, { press: 'dialog [role=switch]' }] }),
+  form(', every', { does: [write, repeats('every')] }),
+  form(', cron is refused', {
+    hub: () => ({
+      ask: async (method: string) => {
+        if (method === 'GET') return { schedules: [] } as never
+        throw new Error('cron "0 25 * * *" cannot be read: end of range (25) above maximum (23): 25')
+      },
+    }),
+    does: [
+      write,
+      repeats('cron'),
+      { write: 'dialog input.mono', words: '0 25 * * *' },
+      { press: 'dialog [type=submit]:enabled' },
+    ],
+  }),
   form(', the folder', { hub: withFolders, does: [{ press: 'dialog [data-folder]' }] }),
   form(', no agents known', {
     hub: () => ({ choices: () => Promise.reject(new Error('The hub cannot be reached.')) }),

@@ -12,7 +12,10 @@ const laterMs = 500
 /** Of the form of a new job. */
 export const jobDraftId = 'job'
 const names = ['agent', 'workspace', 'name', 'prompt', 'mode', 'model'] as const
-const jobNames = ['preset', 'minutes', 'rounds', 'tokens', 'park', 'auto', 'here'] as const
+const jobNames = [
+  ...(['preset', 'minutes', 'rounds', 'tokens', 'park', 'auto', 'here'] as const),
+  ...(['repeat', 'every', 'unit', 'cron', 'overlap', 'until'] as const),
+]
 
 /** A person's input for a new session or job; untouched fields are absent. */
 export type NewFields = Partial<Record<(typeof names)[number] | (typeof jobNames)[number], string>>

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { aboutRule, scheduleOf, zone } from '../src/ui/jobs/rule'
+
+const job = { task: 'do it' }
+
+test('a form without Repeat makes no schedule', () => {
+  expect(scheduleOf(job, {})).toBeUndefined()
+  expect(scheduleOf(job, { repeat: '', every: '5', cron: '* * * * *' })).toBeUndefined()
+})
+
+test('a schedule has the rule that is chosen, and no other', () => {
+  const both = { every: '2', cron: ' 0 9 * * 1 ' }
+  expect(scheduleOf(job, { repeat: 'every', ...both })).toEqual({ job, every: '2h' })
+  expect(scheduleOf(job, { repeat: 'every', ...both, unit: 'd' })).toEqual({ job, every: '48h' })
+  expect(scheduleOf(job, { repeat: 'every', ...both, unit: 's', overlap: 'queue' })).toEqual({
+    job,
+    every: '2s',
+    overlap: 'queue',
+  })
+  const until = '2026-03-01T10:00'
+  expect(scheduleOf(job, { repeat: 'cron', ...both, until })).toEqual({
+    job,
+    cron: '0 9 * * 1',
+    zone: zone(),
+    until: new Date(until).toISOString(),
+  })
+})
+
+test('what the hub refused about the rule is told from what it refused about the job', () => {
+  expect(aboutRule('every is at least 10s and at most a year (8784h)')).toBe(true)
+  expect(aboutRule('there is no such time after now: the schedule would never run')).toBe(true)
+  expect(aboutRule('cron "x" cannot be read: y')).toBe(true)
+  expect(aboutRule('there is no agent x')).toBe(false)
+})
