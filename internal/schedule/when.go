@@ -52,7 +52,7 @@ func whenOf(in wire.NewSchedule, from time.Time) (when, error) {
 	if len(fields) != 5 || strings.Contains(in.Cron, "=") || len(in.Cron) > 200 {
 		return w, fmt.Errorf("%w: cron has five fields: minute, hour, day of the month, month, day of the week", state.ErrInvalid)
 	}
-	spec, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(in.Cron)
+	spec, err := cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(in.Cron)
 	if err != nil {
 		return w, fmt.Errorf("%w: cron %q cannot be read: %s", state.ErrInvalid, in.Cron, err)
 	}
