@@ -75,7 +75,11 @@ func TestTheNumbersOfInterruptionsAreThoseOfTheLogs(t *testing.T) {
 		require.Zero(t, code, errs)
 		require.Contains(t, out, "4 turns: 2 resumed, 1 dismissed, 1 followed by another prompt\n")
 		require.Contains(t, out, "50 %: 1 of 2 resumed turns finished, 1 interrupted again\n")
-		require.Contains(t, out, (time.Duration(want.MedianMS)*time.Millisecond).String()+" (median)\n")
+		median := time.Duration(want.MedianMS) * time.Millisecond
+		if median >= time.Second { // of a slow machine; it is told in whole seconds
+			median = median.Round(time.Second)
+		}
+		require.Contains(t, out, median.String()+" (median)\n")
 	}
 	requireTold()
 
