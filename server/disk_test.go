@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -21,6 +22,8 @@ func (d *sickDisk) file(f store.File, name string, err error) (store.File, error
 	}
 	switch filepath.Base(name) {
 	case "events.jsonl", ".events-next.jsonl": // this file is renamed to events.jsonl
+		return sickFile{f, d}, nil
+	case "room" + disk.TempSuffix: // the log tries with this file whether the device has room again
 		return sickFile{f, d}, nil
 	}
 	return f, nil
