@@ -60,7 +60,7 @@ func (v jobVerbs) schedules() *cobra.Command {
 	})
 	f.job.define(cmd, "add")
 	flags := cmd.Flags()
-	flags.StringVar(&f.cron, "cron", "", "with add, run at the times of the cron expression `E`")
+	flags.StringVar(&f.cron, "cron", "", "with add, run by the cron expression `E`, five fields")
 	flags.StringVar(&f.every, "every", "", "with add, run every `D`: 10s, 30m, 24h")
 	flags.StringVar(&f.zone, "zone", "", "with add, read --cron in time zone `Z`, like Europe/Berlin (default: the hub's)")
 	flags.StringVar(&f.until, "until", "", "with add, run no more after `TIME`, like 2026-12-24T18:00:00+01:00")

@@ -177,7 +177,7 @@ func lasting(err error) bool {
 }
 
 func revoked(by event.Actor) string {
-	return fmt.Sprintf("the credential of %s, who made it, was revoked or has expired", by.Name)
+	return fmt.Sprintf("the credential of %s, which made this schedule, was revoked or expired", by.Name)
 }
 
 func (r record) when() (when, error) { return whenOf(r.New, r.CreatedAt) }

@@ -17,7 +17,7 @@ func branchRows() section {
 	return section{
 		title: "The session's branch",
 		about: []string{
-			"The hub does these by itself, a push with the owner's git and a pull request with the owner's `gh` or `glab`: no hook, filter or other program of the repository runs, and a file that a filter, an encoding or `core.autocrlf` would change is refused with that word, 409. What has to be confirmed is 409 with `needs`, and the names in the message. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away; a push takes ten minutes at most, and a push and a pull request end with the hub.",
+			"The hub runs no hook, filter or other program of the repository. It pushes with the owner's git and makes a pull request with the owner's `gh` or `glab`. A file that a filter, an encoding or `core.autocrlf` would change is 409, and the message names which. An act that needs a confirmation is 409 with `needs`; the message names the files. The session's log gets a note, `abide/branch`, before the branch moves, and one with the outcome. An act goes on if its client goes away; a push takes ten minutes at most, and a push and a pull request end with the hub.",
 			"Where `projects.FOLDER.git.pull_requests` names `gh` or `glab`, `pull-request` makes the pull request by that program, as the owner would by hand and in three minutes at most, and answers its address. Else it answers a page, and nothing is sent.",
 			"A collaborator may commit and update where `projects.FOLDER.git.collaborators` is on; the rest takes access to manage the session.",
 		},

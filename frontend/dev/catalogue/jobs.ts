@@ -119,7 +119,7 @@ const plans: Partial<Schedule>[] = [
   {
     cron: '0 * * * *',
     status: 'paused',
-    reason: 'the credential of laptop, who made it, was revoked or has expired',
+    reason: 'the credential of laptop, which made this schedule, was revoked or expired',
   },
   { every: '24h', status: 'ended', reason: 'no due time is left', outcomes: [run(700, 6)] },
 ]
