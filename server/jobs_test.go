@@ -124,3 +124,38 @@ func TestAStreamThatBeginsFarBackHasCheckpointsAndStatusOnly(t *testing.T) {
 	require.Equal(t, status, same)
 	require.Equal(t, 404, h.api("GET", "/api/jobs/"+h.session().ID()+"/events", nil).status)
 }
+
+// jobIDs lists the jobs of a query.
+func (h *hub) jobIDs(query string) (ids []string) {
+	var all wire.Jobs
+	h.api("GET", "/api/jobs"+query, nil).decode(h.t, &all)
+	for _, j := range all.Jobs {
+		ids = append(ids, j.JobID)
+	}
+	return ids
+}
+
+// TestTheListOfJobsHasThoseThatASessionDelegated lists the jobs of one session among others.
+func TestTheListOfJobsHasThoseThatASessionDelegated(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	one, two := h.session().ID(), h.session().ID()
+	delegated := func(by string) string {
+		var job wire.JobInfo
+		h.api("POST", "/api/jobs", map[string]any{"task": "say hello", "worktree": false, "session_id": by}).decode(t, &job)
+		require.Equal(t, by, job.SessionID)
+		return job.JobID
+	}
+	first, other, second, third := delegated(one), delegated(two), delegated(one), delegated("")
+	require.Equal(t, []string{second, first}, h.jobIDs("?session="+one))
+	require.Equal(t, []string{other}, h.jobIDs("?session="+two))
+	require.Len(t, h.jobIDs("?status=queued&session="+one), 2)
+	require.Empty(t, h.jobIDs("?status=failed&session="+one))
+	require.Empty(t, h.jobIDs("?session="+third), "a session that delegated none")
+	for _, id := range []string{"nobody", "%00", one[:len(one)-1]} {
+		refused := h.api("GET", "/api/jobs?session="+id, nil)
+		require.Equal(t, 400, refused.status, id)
+		require.Contains(t, string(refused.body), "give the whole id")
+	}
+	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+two, nil).status)
+	require.Equal(t, []string{other}, h.jobIDs("?session="+two), "the jobs of a deleted one are found")
+}

@@ -46,9 +46,9 @@ func TestAScheduleMakesAJobWhenItIsDue(t *testing.T) {
 	first.decode(t, &made)
 	require.Equal(t, 200, h.do("POST", "/api/schedules", in, key).status)
 
-	other, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Owner, Name: "other"})
+	otherToken, grant, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Owner, Name: "other"})
 	require.NoError(t, err)
-	h.do("POST", "/api/schedules", in, bearer(other)).decode(t, &gone)
+	h.do("POST", "/api/schedules", in, bearer(otherToken)).decode(t, &gone)
 	require.NoError(t, h.registry.Revoke(grant.ID))
 
 	ahead.Store(int64(3*time.Hour + time.Minute))
@@ -64,6 +64,11 @@ func TestAScheduleMakesAJobWhenItIsDue(t *testing.T) {
 	var job wire.JobInfo
 	h.api("GET", "/api/jobs/"+get(made.ScheduleID).Outcomes[0].JobID, nil).decode(t, &job)
 	require.Equal(t, "owner (schedule "+made.ScheduleID+")", job.RequestedBy)
+	require.Equal(t, made.ScheduleID, job.ScheduleID)
+	var other wire.JobInfo
+	h.api("POST", "/api/jobs", map[string]any{"task": "say hello", "worktree": false}).decode(t, &other)
+	require.Equal(t, []string{job.JobID}, h.jobIDs("?schedule="+made.ScheduleID), "the other job is of no schedule")
+	require.Empty(t, h.jobIDs("?schedule="+gone.ScheduleID))
 	require.Equal(t, made.CreatedAt.Add(4*time.Hour), *get(made.ScheduleID).NextAt)
 
 	require.Eventually(t, func() bool { return get(gone.ScheduleID).Status == wire.SchedulePaused }, patience, time.Millisecond)
@@ -71,9 +76,14 @@ func TestAScheduleMakesAJobWhenItIsDue(t *testing.T) {
 	require.Equal(t, 409, h.api("POST", "/api/schedules/"+gone.ScheduleID+"/resume", nil).status)
 	var all wire.Jobs
 	h.api("GET", "/api/jobs", nil).decode(t, &all)
-	require.Len(t, all.Jobs, 1)
+	require.Len(t, all.Jobs, 2)
 	require.Equal(t, 204, h.api("DELETE", "/api/schedules/"+gone.ScheduleID, nil).status)
 	require.Equal(t, 404, h.api("GET", "/api/schedules/"+gone.ScheduleID, nil).status)
+	refused := h.api("GET", "/api/jobs?schedule="+gone.ScheduleID, nil)
+	require.Equal(t, 400, refused.status, "it is deleted and made none")
+	require.Contains(t, string(refused.body), "give the whole id")
+	require.Equal(t, 204, h.api("DELETE", "/api/schedules/"+made.ScheduleID, nil).status)
+	require.Equal(t, []string{job.JobID}, h.jobIDs("?schedule="+made.ScheduleID), "the jobs of a deleted one are found")
 }
 
 // TestAScheduleIsCheckedBeforeItIsMade refuses jobs that could not be made.

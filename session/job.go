@@ -81,6 +81,12 @@ func (m *Manager) JobStatus(id string) event.JobStatus {
 	return ""
 }
 
+// Listed reports whether there is a session of this id. It opens none.
+func (m *Manager) Listed(id string) bool {
+	_, listed := m.journal.Listed(id)
+	return listed
+}
+
 // MakeJobCopy makes the working copy that a job was given at its creation, once. Its errors
 // say what a person can do.
 func (m *Manager) MakeJobCopy(ctx context.Context, id string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -42,7 +43,7 @@ func TestJobsEndOnceAndLeaveNoCopyBehindHoweverOftenTheHubIsKilled(t *testing.T)
 	for open := len(made); open > 0; {
 		require.True(t, time.Now().Before(deadline), "jobs did not end")
 		open = 0
-		page, err := h.hub.Jobs(t.Context(), "", "")
+		page, err := h.hub.Jobs(t.Context(), client.JobFilter{}, "")
 		require.NoError(t, err)
 		require.Len(t, page.Jobs, len(made))
 		for _, j := range page.Jobs {

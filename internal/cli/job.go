@@ -47,6 +47,7 @@ type jobFlags struct {
 	caps                       event.JobCaps
 	retention                  string
 	branch, base, auditor      string
+	session, schedule          string
 }
 
 func (v jobVerbs) command() *cobra.Command {
@@ -75,7 +76,7 @@ func (v jobVerbs) command() *cobra.Command {
 		case "run":
 			return v.run(ctx, hub, f, args[1])
 		case "ls":
-			return v.list(ctx, hub, event.JobStatus(f.status))
+			return v.list(ctx, hub, f)
 		case "show":
 			job, err := hub.Job(ctx, id)
 			return v.show(job, err)
@@ -92,6 +93,8 @@ func (v jobVerbs) command() *cobra.Command {
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
+	flags.StringVar(&f.session, "session", "", "with ls, list jobs that session `ID` delegated")
+	flags.StringVar(&f.schedule, "schedule", "", "with ls, list jobs that schedule `ID` made")
 	v.flag(cmd)
 	return cmd
 }
@@ -220,10 +223,21 @@ func (v jobVerbs) wait(ctx context.Context, hub *client.Hub, id string, limit ti
 	}
 }
 
-func (v jobVerbs) list(ctx context.Context, hub *client.Hub, status event.JobStatus) error {
+func (v jobVerbs) list(ctx context.Context, hub *client.Hub, f jobFlags) error {
+	which := client.JobFilter{Status: event.JobStatus(f.status), Session: f.session, Schedule: f.schedule}
+	if f.session != "" {
+		if s, err := v.find(ctx, hub, f.session); err == nil { // one that is gone may have jobs
+			which.Session = s.SessionID
+		}
+	}
+	if f.schedule != "" {
+		if s, err := scheduleOf(ctx, hub, f.schedule); err == nil {
+			which.Schedule = s.ScheduleID
+		}
+	}
 	all := wire.Jobs{Jobs: []wire.JobInfo{}}
 	for {
-		page, err := hub.Jobs(ctx, status, all.NextCursor)
+		page, err := hub.Jobs(ctx, which, all.NextCursor)
 		if err != nil {
 			return err
 		}

@@ -24,14 +24,20 @@ func (h *Hub) changeJob(ctx context.Context, path, key string, body any) (wire.J
 	return job, err
 }
 
-// Jobs is a page of jobs, newest first; an empty status is any.
-func (h *Hub) Jobs(ctx context.Context, status event.JobStatus, cursor string) (wire.Jobs, error) {
+// JobFilter selects jobs: those with a status, that a session delegated, that a schedule
+// made. Empty fields select any.
+type JobFilter struct {
+	Status            event.JobStatus
+	Session, Schedule string
+}
+
+// Jobs is a page of jobs, newest first.
+func (h *Hub) Jobs(ctx context.Context, f JobFilter, cursor string) (wire.Jobs, error) {
 	query := url.Values{"limit": {"200"}}
-	if status != "" {
-		query.Set("status", string(status))
-	}
-	if cursor != "" {
-		query.Set("cursor", cursor)
+	for name, value := range map[string]string{"status": string(f.Status), "session": f.Session, "schedule": f.Schedule, "cursor": cursor} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	var page wire.Jobs
 	err := h.do(ctx, http.MethodGet, "/api/jobs?"+query.Encode(), nil, &page)

@@ -206,7 +206,7 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 		return list.Info{}, false, fmt.Errorf("%w: the job is %s: cancel it first", state.ErrConflict, job.Status)
 	}
 	was, given := b.Info(), job.Given
-	given.RetryOf = id
+	given.RetryOf, given.ScheduleID = id, ""
 	if given.Mode, err = modeFor(given.Mode, r.manager.Settings(), was.Agent); err != nil {
 		return list.Info{}, false, err
 	}
@@ -219,12 +219,25 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 	return r.manager.CreateJob(ctx, again, given)
 }
 
+// Scheduled reports whether a schedule of this id made a job that is still there.
+func (r *Runner) Scheduled(id string) bool { return r.named(list.Options{Schedule: id}) }
+
+// named reports whether o selects a job.
+func (r *Runner) named(o list.Options) bool {
+	o.Status, o.Jobs, o.Limit = "all", list.AnyJob, 1
+	page, err := r.manager.List(o)
+	return err == nil && len(page.Sessions) > 0
+}
+
 // List lists a page of jobs, newest first. status is that of a job; empty is any.
 func (r *Runner) List(status event.JobStatus, o list.Options) (list.Page, error) {
 	if err := oneOf("status", string(status), status.Values()); err != nil {
 		return list.Page{}, err
 	}
 	o.Status, o.Jobs = "all", list.AnyJob
+	if id := o.DelegatedBy; id != "" && !r.manager.Listed(id) && !r.named(list.Options{DelegatedBy: id}) {
+		return list.Page{}, fmt.Errorf("%w: there is no session %q, and no job that one of this id delegated: give the whole id", state.ErrInvalid, id)
+	}
 	if status != "" {
 		o.Jobs = status
 	}

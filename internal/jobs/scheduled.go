@@ -21,9 +21,11 @@ func (r *Runner) MadeBy(by event.Actor, key string) (id string, made bool) {
 	return r.manager.JobMadeBy(by, key)
 }
 
-// MakeOnce makes the job of a key, unless it is made.
-func (r *Runner) MakeOnce(ctx context.Context, in wire.NewJob, by event.Actor, key string) (id string, err error) {
-	info, _, err := r.Create(ctx, OrderOf(in, by, key))
+// MakeOnce makes the job of a key for a schedule, unless it is made.
+func (r *Runner) MakeOnce(ctx context.Context, in wire.NewJob, by event.Actor, key, schedule string) (id string, err error) {
+	o := OrderOf(in, by, key)
+	o.Job.ScheduleID = schedule
+	info, _, err := r.Create(ctx, o)
 	return info.SessionID, err
 }
 

@@ -144,7 +144,7 @@ func (s *Schedules) finish(ctx context.Context, r record) (record, error) {
 		o.Outcome, o.Error = wire.RunRefused, revoked(r.By)
 	default:
 		var err error
-		if o.JobID, err = s.jobs.MakeOnce(ctx, r.New.Job, by, key); err != nil {
+		if o.JobID, err = s.jobs.MakeOnce(ctx, r.New.Job, by, key, r.ID); err != nil {
 			if !lasting(err) {
 				return r, err
 			}

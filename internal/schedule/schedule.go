@@ -37,8 +37,8 @@ type Jobs interface {
 	CheckNew(ctx context.Context, in wire.NewJob, by event.Actor) error
 	// MadeBy finds the job that a key made.
 	MadeBy(by event.Actor, key string) (id string, made bool)
-	// MakeOnce makes the job of a key, unless it is made.
-	MakeOnce(ctx context.Context, in wire.NewJob, by event.Actor, key string) (id string, err error)
+	// MakeOnce makes the job of a key for a schedule, unless it is made.
+	MakeOnce(ctx context.Context, in wire.NewJob, by event.Actor, key, schedule string) (id string, err error)
 	// StatusOf is that of a job; empty if there is no such job any more.
 	StatusOf(id string) event.JobStatus
 	// Changed is closed when a job may have ended.

@@ -67,7 +67,7 @@ func (w *world) MadeBy(by event.Actor, key string) (string, bool) {
 	return id, made
 }
 
-func (w *world) MakeOnce(_ context.Context, _ wire.NewJob, by event.Actor, key string) (string, error) {
+func (w *world) MakeOnce(_ context.Context, _ wire.NewJob, by event.Actor, key, _ string) (string, error) {
 	if w.refuse != nil {
 		return "", w.refuse
 	}

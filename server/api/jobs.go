@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/gorilla/mux"
@@ -11,6 +12,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
 )
 
 // oneJob is the path of a job.
@@ -38,6 +40,8 @@ func jobRows() section {
 					query: []param{
 						{"status", "queued, running, stopping, parked, completed, failed, cancelled", ""},
 						{"project", "a project root or workspace", ""},
+						{"session", "those that this session delegated; 400 if nothing knows the id", ""},
+						{"schedule", "those that this schedule made; 400 if nothing knows the id", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
 					},
@@ -89,7 +93,15 @@ func jobsRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.jobs.List(event.JobStatus(q.Get("status")), list.Options{Project: q.Get("project"), Limit: limit, Cursor: q.Get("cursor")})
+	schedule := q.Get("schedule")
+	if schedule != "" && !s.jobs.Scheduled(schedule) {
+		if _, err := s.schedules.Get(schedule); err != nil {
+			return fmt.Errorf("%w: there is no schedule %q, and no job that one of this id made: give the whole id", state.ErrInvalid, schedule)
+		}
+	}
+	page, err := s.jobs.List(event.JobStatus(q.Get("status")), list.Options{
+		Project: q.Get("project"), DelegatedBy: q.Get("session"), Schedule: schedule, Limit: limit, Cursor: q.Get("cursor"),
+	})
 	if err != nil {
 		return err
 	}

@@ -59,8 +59,9 @@ func (p *JobPlace) UnmarshalJSON(data []byte) error {
 // JobInfo is a job. Its session has the same id.
 type JobInfo struct {
 	JobID string `json:"job_id"`
-	// SessionID is the session that delegated it.
-	SessionID string `json:"session_id,omitempty"`
+	// SessionID is the session that delegated it, ScheduleID the schedule that made it.
+	SessionID  string `json:"session_id,omitempty"`
+	ScheduleID string `json:"schedule_id,omitempty"`
 	// Repo is the project, Branch the branch of its working copy.
 	Repo        string          `json:"repo"`
 	Branch      string          `json:"branch,omitempty"`

@@ -14,6 +14,8 @@ type Job struct {
 	Model string `json:"model,omitempty"`
 	// DelegatedBy is the session that gave the job; empty if a person or a program did.
 	DelegatedBy string `json:"delegated_by,omitempty"`
+	// ScheduleID is the schedule that made the job; empty if none did.
+	ScheduleID string `json:"schedule_id,omitempty"`
 	// RetryOf is the job that this one does again.
 	RetryOf string    `json:"retry_of,omitempty"`
 	Policy  JobPolicy `json:"policy"`
@@ -112,6 +114,7 @@ type JobLine struct {
 	// Retention is that of Job.
 	Retention   JobRetention `json:"retention,omitempty"`
 	DelegatedBy string       `json:"delegated_by,omitempty"`
+	ScheduleID  string       `json:"schedule_id,omitempty"`
 	// RequestedBy is who made it.
 	RequestedBy string `json:"requested_by,omitempty"`
 	// StartedAt and FinishedAt are absent before.

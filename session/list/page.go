@@ -34,6 +34,9 @@ type Options struct {
 	// Jobs selects the jobs with this status, AnyJob all jobs. Empty selects every
 	// session.
 	Jobs event.JobStatus
+	// DelegatedBy selects the jobs that this session delegated, Schedule those that this
+	// schedule made.
+	DelegatedBy, Schedule string
 	// Resumable selects the sessions in which a pause or an interruption waits to be resumed.
 	Resumable bool
 	// Limit is the page's size: 30 if 0, at most 500.
@@ -122,7 +125,11 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 }
 
 func (o Options) keepsJob(job *event.JobLine) bool {
-	return o.Jobs == "" || job != nil && (o.Jobs == AnyJob || o.Jobs == job.Status)
+	if o.Jobs == "" {
+		return true
+	}
+	return job != nil && (o.Jobs == AnyJob || o.Jobs == job.Status) &&
+		(o.DelegatedBy == "" || o.DelegatedBy == job.DelegatedBy) && (o.Schedule == "" || o.Schedule == job.ScheduleID)
 }
 
 func (o Options) keeps(m journal.Metadata, status state.Status) bool {

@@ -82,6 +82,7 @@ export interface Job {
   mode?: string
   model?: string
   delegated_by?: string
+  schedule_id?: string
   retry_of?: string
   policy: JobPolicy
   caps: JobCaps
@@ -858,6 +859,7 @@ export interface JobLine {
   priority?: number
   retention?: JobRetention
   delegated_by?: string
+  schedule_id?: string
   requested_by?: string
   started_at?: string
   finished_at?: string
@@ -1218,6 +1220,7 @@ export interface JobVerdict {
 export interface JobInfo {
   job_id: string
   session_id?: string
+  schedule_id?: string
   repo: string
   branch?: string
   requested_by?: string
