@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -100,7 +101,7 @@ func (b *BackgroundSession) titled(ctx context.Context, message string) (string,
 
 // DiscardCopy removes the session's own working copy with its branch, and ends the sessions
 // that use it. It is *resume.NeedsConfirmation while something would be lost that was not
-// confirmed.
+// confirmed. One that is gone is not an error.
 func (m *Manager) DiscardCopy(ctx context.Context, id string, confirm []string, actor event.Actor) error {
 	b, err := m.Session(ctx, id)
 	if err != nil {
@@ -110,7 +111,11 @@ func (m *Manager) DiscardCopy(ctx context.Context, id string, confirm []string, 
 	if w == nil {
 		return fmt.Errorf("%w: the session has no working copy of its own; undo puts its files back", state.ErrConflict)
 	}
-	return m.RemoveWorktree(ctx, WorktreeRemoval{Folder: w.Folder, Discard: true, Confirm: confirm, Actor: actor})
+	err = m.RemoveWorktree(ctx, WorktreeRemoval{Folder: w.Folder, Discard: true, Confirm: confirm, Actor: actor})
+	if errors.Is(err, state.ErrNotFound) {
+		return m.worktrees.Gone(*w) // an answer was lost, or a person removed it
+	}
+	return err
 }
 
 // act does it, and writes about it.

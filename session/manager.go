@@ -181,6 +181,7 @@ func NewManager(o Options) (*Manager, error) {
 		return nil, err
 	}
 	m.helpers.Go(m.wakeSessions)
+	m.helpers.Go(m.recoverWorktrees)
 	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
 	m.helpers.Go(func() { m.reads.Run(ctx) })
 	m.helpers.Go(func() { m.sweepUploads(o.SweepEvery) })

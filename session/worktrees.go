@@ -30,7 +30,8 @@ type WorktreeRemoval struct {
 
 // Worktrees lists the working copies that abide made, also those of no session.
 func (m *Manager) Worktrees(ctx context.Context) ([]worktree.Copy, error) {
-	return m.worktrees.All(ctx, m.settings.Load(), m.worktreeUses())
+	uses, folders := m.worktreeUses()
+	return m.worktrees.All(ctx, m.settings.Load(), uses, folders)
 }
 
 // StatesSize is what the states of files of a session take.
@@ -46,11 +47,13 @@ func (m *Manager) StatesSizes(ctx context.Context) []StatesSize {
 // statesSizeBound limits the time to add up the states of files.
 const statesSizeBound = 5 * time.Second
 
-// worktreeUses lists the sessions that work in a working copy of this hub.
-func (m *Manager) worktreeUses() (uses []worktree.Use) {
+// worktreeUses lists the sessions that work in a working copy of this hub, and the folders
+// that the other sessions work in.
+func (m *Manager) worktreeUses() (uses []worktree.Use, folders []string) {
 	for _, meta := range m.journal.List() {
 		w := worktreeOf(meta)
 		if w == nil {
+			folders = append(folders, meta.Workspace)
 			continue
 		}
 		status := state.Status(meta.Status)
@@ -60,7 +63,7 @@ func (m *Manager) worktreeUses() (uses []worktree.Use) {
 			Busy: status == state.StatusRunning || status == state.StatusNeedsYou,
 		})
 	}
-	return uses
+	return uses, folders
 }
 
 // RemoveWorktree removes a working copy, and ends the sessions that use it. It is
@@ -94,29 +97,63 @@ func (m *Manager) removeWorktree(ctx context.Context, c worktree.Copy, r Worktre
 			return fmt.Errorf("end session %s, which works in the copy: %w", u.SessionID, err)
 		}
 	}
-	if err := m.worktrees.Remove(ctx, c, r.Discard); err != nil {
+	if err := m.worktrees.Remove(ctx, c, r.Discard, func() error { return m.copyIsGone(ctx, c, r.Actor) }); err != nil {
 		return err
-	}
-	for _, u := range c.Sessions {
-		b, err := m.Session(ctx, u.SessionID)
-		if err == nil {
-			err = b.noteRemoved(ctx, c, r.Actor)
-		}
-		if err != nil {
-			m.logger.Warn("a session does not say that its working copy was removed", "session", u.SessionID, "err", err)
-		}
 	}
 	m.logger.Info("working copy removed", "folder", c.Folder, "actor", r.Actor.Name)
 	return nil
 }
 
+// copyIsGone notes in the sessions of a copy that it was removed. A session that cannot be
+// opened says nothing.
+func (m *Manager) copyIsGone(ctx context.Context, c worktree.Copy, by event.Actor) error {
+	for _, u := range c.Sessions {
+		b, err := m.Session(ctx, u.SessionID)
+		if err == nil {
+			err = b.noteRemoved(ctx, c, by)
+		}
+		if err != nil {
+			m.logger.Warn("a session does not say that its working copy was removed", "session", u.SessionID, "err", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// recoverWorktrees ends what a kill of the hub interrupted.
+func (m *Manager) recoverWorktrees() {
+	uses, folders := m.worktreeUses()
+	m.worktrees.Recover(m.ctx, m.settings.Load(), uses, folders, func(c worktree.Copy) error {
+		return m.copyIsGone(m.ctx, c, state.TheHub())
+	})
+}
+
+// noteRemoved says in the session that its copy was removed, once also if a kill came after
+// it was said.
 func (b *BackgroundSession) noteRemoved(ctx context.Context, c worktree.Copy, by event.Actor) error {
+	n := event.Note{Method: noteWorktreeRemoved, Text: event.Text("The working copy " + c.Folder + " was removed."), By: by.Name, ByID: by.ID}
+	latest, err := b.log.ReadBefore(ctx, b.log.Marks().Visible+1, removedWithin)
+	if err != nil {
+		return err
+	}
+	events, err := latest.Events()
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if p, err := e.Payload(); err == nil {
+			if before, is := p.(event.Note); is && before.Method == n.Method && before.Text == n.Text {
+				return nil
+			}
+		}
+	}
 	return tell(ctx, b.mail, func(e *engine) error {
-		text := event.Text("The working copy " + c.Folder + " was removed.")
-		_, err := e.write(e.entries(event.Note{Method: noteWorktreeRemoved, Text: text, By: by.Name, ByID: by.ID})...)
+		_, err := e.write(e.entries(n)...)
 		return err
 	})
 }
+
+// removedWithin is among how many of the latest events of an ended session the note is looked for.
+const removedWithin = 20
 
 // PruneWorktrees removes the working copies of which nothing is lost and that no session
 // uses that is not over. It returns all that there were, and which of them it removed.

@@ -217,6 +217,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// OnStep calls f between the steps of a change, until it is called with nil. Tests kill
+// there.
+func (g *Git) OnStep(f func(step string)) { g.stepped = f }
+
 // step is between two steps of a change, where a kill must do no harm.
 func (g *Git) step(name string) {
 	if g.stepped != nil {

@@ -192,7 +192,7 @@ func calls(ctx context.Context, t *testing.T, g *gitstate.Git, work string) map[
 			_, said["status of the worktree"] = g.Status(ctx, again, made, 10)
 			_, said["diff of the worktree"] = g.DiffStat(ctx, again, made, "HEAD", 10)
 		}
-		said["remove the worktree"] = g.RemoveWorktree(ctx, r, *madeFor(t, r, "r"))
+		said["remove the worktree"] = g.RemoveWorktree(ctx, r, *madeFor(t, r, "r"), gitstate.Removal{})
 	}
 	entries, err := g.Tree(ctx, r, commit)
 	if said["tree"] = err; err == nil {

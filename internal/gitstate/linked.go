@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 )
 
 // Linked is a linked worktree of a repository, as its files say.
@@ -20,10 +23,13 @@ type Linked struct {
 	// Unfinished means that abide began to make or to remove it, and was killed, or is at
 	// it.
 	Unfinished bool
+	// Removing means that it is unfinished because it was to be removed.
+	Removing bool
 	// Locked means that a person locked it (git worktree lock).
 	Locked bool
 
 	name string // below the common directory
+	goes string // while it is being removed: the commit at which its branch goes, too
 }
 
 // Linked lists the linked worktrees of a repository, also those whose folder is gone.
@@ -56,12 +62,23 @@ func (r *Repository) Linked() ([]Linked, error) {
 			}
 		}
 		if text, err := readRegular(dir, "locked", smallFile); err == nil {
-			l.Unfinished = string(text) == lockedMaking || string(text) == lockedRemoving
+			l.goes, l.Removing = strings.CutPrefix(string(text), lockedRemoving)
+			l.Unfinished = l.Removing || string(text) == lockedMaking
 			l.Locked = !l.Unfinished
 		}
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// AtWork reports whether a program that runs is making the worktree, which is unfinished.
+func (r *Repository) AtWork(l Linked) bool {
+	file, err := os.OpenFile(filepath.Join(r.common, l.name, "locked"), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer file.Close()
+	return flock(file) != nil
 }
 
 // MadeFor finds the worktree that was made for a request. A nil one is none.
@@ -78,26 +95,94 @@ func (r *Repository) MadeFor(request string) (*Linked, error) {
 	return nil, nil
 }
 
-// RemoveWorktree removes a worktree of the repository with all that is in it. Its branch
-// stays. After a kill, Linked lists it as unfinished, and the same again completes it.
-func (g *Git) RemoveWorktree(_ context.Context, r *Repository, l Linked) error {
+// Removal is how a worktree is removed.
+type Removal struct {
+	// BranchAt is the commit at which the branch of the mark goes, too. It stays if it is
+	// elsewhere by then, or checked out in another worktree. Empty: it stays.
+	BranchAt string
+	// Gone is called when the worktree and its branch are gone, and before that is
+	// forgotten. Its error ends the removal. It may be nil.
+	Gone func() error
+}
+
+// RemoveWorktree removes a worktree of the repository with all that is in it. What is to
+// become of its branch is noted with the beginning. So after a kill, Linked lists it as
+// unfinished, and the same again completes it, whatever BranchAt it has.
+func (g *Git) RemoveWorktree(ctx context.Context, r *Repository, l Linked, how Removal) error {
 	common, err := os.OpenRoot(r.common)
 	if err != nil {
 		return fmt.Errorf("remove a worktree: %w", err)
 	}
 	defer common.Close()
-	if err := common.WriteFile(filepath.Join(l.name, "locked"), []byte(lockedRemoving), 0o666); err != nil {
+	if err := g.removeWorktree(ctx, common, r, l, how); err != nil {
 		return fmt.Errorf("remove a worktree: %w", err)
+	}
+	return nil
+}
+
+func (g *Git) removeWorktree(ctx context.Context, common *os.Root, r *Repository, l Linked, how Removal) error {
+	if !l.Removing {
+		l.goes = how.BranchAt
+		if err := writeWhole(common, l.name, "locked", []byte(lockedRemoving+l.goes)); err != nil {
+			return err
+		}
 	}
 	g.step("removing")
 	if l.Folder != "" {
 		if err := g.removeFolder(r, l); err != nil {
-			return fmt.Errorf("remove a worktree: %w", err)
+			return err
 		}
 	}
 	g.step("removed")
+	if err := r.removeBranch(ctx, l); err != nil {
+		return err
+	}
+	g.step("branch removed")
+	if how.Gone != nil {
+		if err := how.Gone(); err != nil {
+			return err
+		}
+	}
+	g.step("told")
+	return g.forget(common, l)
+}
+
+// removeBranch removes the branch that goes with a worktree.
+func (r *Repository) removeBranch(ctx context.Context, l Linked) error {
+	if l.Mark == nil || l.Mark.Branch == "" || l.goes == "" {
+		return nil
+	}
+	places, err := r.checkedOut(l.Mark.Branch, l.name)
+	if err != nil || len(places) > 0 {
+		return err
+	}
+	if err := r.DeleteBranch(ctx, l.Mark.Branch, l.goes); !errors.Is(err, ErrMoved) {
+		return err
+	}
+	return nil // it has more commits now
+}
+
+// forget removes what git keeps of a worktree, and last what says that abide is at it. git
+// removes what a kill leaves of that (git worktree prune).
+func (g *Git) forget(common *os.Root, l Linked) error {
+	entries, err := fs.ReadDir(common.FS(), filepath.ToSlash(l.name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		if !slices.Contains([]string{"gitdir", "abide", "locked"}, e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range append(names, "locked") {
+		if err := common.RemoveAll(filepath.Join(l.name, name)); err != nil {
+			return err
+		}
+		g.step("forgetting " + name)
+	}
 	if err := common.RemoveAll(l.name); err != nil {
-		return fmt.Errorf("remove a worktree: %w", err)
+		return err
 	}
 	_ = common.Remove("worktrees") // as git does with the last one
 	return nil
@@ -142,6 +227,11 @@ func (g *Git) removeFolder(r *Repository, l Linked) error {
 // CheckedOut lists the worktrees that have a branch checked out: the repository's own, if
 // it has one, and the linked ones.
 func (r *Repository) CheckedOut(branch string) ([]string, error) {
+	return r.checkedOut(branch, "")
+}
+
+// checkedOut is CheckedOut without the linked worktree of a name.
+func (r *Repository) checkedOut(branch, without string) ([]string, error) {
 	all, err := r.Linked()
 	if err != nil {
 		return nil, err
@@ -152,6 +242,9 @@ func (r *Repository) CheckedOut(branch string) ([]string, error) {
 		folders = append(folders, filepath.Dir(r.common))
 	}
 	for _, l := range all {
+		if l.name == without {
+			continue
+		}
 		if head, err := readRef(filepath.Join(r.common, l.name), "HEAD"); err == nil && head == at {
 			folders = append(folders, l.Folder)
 		}

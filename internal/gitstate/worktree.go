@@ -3,6 +3,7 @@ package gitstate
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -35,8 +37,17 @@ type Mark struct {
 	Base   string `json:"base,omitempty"`
 }
 
-// Locked is the text of the file locked of a worktree that abide is making or removing.
-// git prune leaves such a worktree alone.
+// writeWhole writes a file of a worktree's own git directory, whole or not at all.
+func writeWhole(common *os.Root, dir, name string, content []byte) error {
+	made := filepath.Join(dir, "abide-"+rand.Text())
+	if err := writeSynced(common, made, content); err != nil {
+		return err
+	}
+	return common.Rename(made, filepath.Join(dir, name))
+}
+
+// The text of the file locked of a worktree that abide is making or removing. git prune
+// leaves such a worktree alone. Behind lockedRemoving is the commit at which the branch goes.
 const (
 	lockedMaking   = "abide is making this worktree\n"
 	lockedRemoving = "abide is removing this worktree\n"
@@ -111,9 +122,14 @@ func (g *Git) makeWorktree(ctx context.Context, s *standIn, folder string, m Mar
 		}
 	}
 	g.step("named")
-	if err = made.begin(common); err != nil {
+	held, err := made.begin(common)
+	if errors.Is(err, ErrLocked) {
+		return err
+	}
+	if err != nil {
 		return errors.Join(err, common.RemoveAll(made.name))
 	}
+	defer held.Close()
 	g.step("begun")
 	if m.Branch != "" {
 		if err = r.createBranch(ctx, m.Branch, m.Commit); errors.Is(err, ErrBranchExists) && branched && r.left(m.Branch, m.Commit) {
@@ -134,10 +150,7 @@ func (g *Git) makeWorktree(ctx context.Context, s *standIn, folder string, m Mar
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound)
 	defer cancel()
-	if m.Branch != "" {
-		err = errors.Join(err, r.DeleteBranch(undo, m.Branch, m.Commit))
-	}
-	return errors.Join(err, g.RemoveWorktree(undo, r, made))
+	return errors.Join(err, g.RemoveWorktree(undo, r, made, Removal{BranchAt: m.Commit}))
 }
 
 // left reports whether a branch is as its making left it: at its commit, and checked out
@@ -151,21 +164,37 @@ func (r *Repository) left(branch, commit string) bool {
 	return err == nil && len(places) == 0
 }
 
-// begin writes what git keeps of a linked worktree, as `git worktree add` does.
-func (l Linked) begin(common *os.Root) error {
+// begin writes what git keeps of a linked worktree, as `git worktree add` does. While held
+// is open, AtWork reports it.
+func (l Linked) begin(common *os.Root) (held *os.File, err error) {
 	mark, err := json.Marshal(l.Mark)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if err := writeWhole(common, l.name, "abide", append(mark, '\n')); err != nil {
+		return nil, err
+	}
+	held, err = common.OpenFile(filepath.Join(l.name, "locked"), os.O_CREATE|os.O_RDWR|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if flock(held) != nil {
+		return nil, errors.Join(fmt.Errorf("%w: another hub is making %s", ErrLocked, l.Folder), held.Close())
+	}
+	if err = held.Truncate(0); err == nil {
+		_, err = held.WriteString(lockedMaking)
 	}
 	for _, f := range []struct{ name, text string }{
-		{"abide", string(mark) + "\n"}, {"locked", lockedMaking}, {"gitdir", filepath.Join(l.Folder, ".git") + "\n"},
-		{"commondir", "../..\n"}, {"HEAD", l.Mark.Commit + "\n"},
+		{"gitdir", filepath.Join(l.Folder, ".git") + "\n"}, {"commondir", "../..\n"}, {"HEAD", l.Mark.Commit + "\n"},
 	} {
-		if err := common.WriteFile(filepath.Join(l.name, f.name), []byte(f.text), 0o666); err != nil {
-			return err
+		if err == nil {
+			err = common.WriteFile(filepath.Join(l.name, f.name), []byte(f.text), 0o666)
 		}
 	}
-	return nil
+	if err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return held, nil
 }
 
 // suitedTree lists the entries of a commit and makes an index of them.

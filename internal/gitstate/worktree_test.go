@@ -35,7 +35,7 @@ func TestAWorktreeHasTheFilesOfItsCommit(t *testing.T) {
 			require.Empty(t, plain(t, made, "status", "--porcelain"))
 			require.ErrorIs(t, g.AddWorktree(t.Context(), find(t, from), made, gitstate.Mark{Request: "r2", Commit: first}), os.ErrExist)
 
-			require.NoError(t, g.RemoveWorktree(t.Context(), find(t, from), *madeFor(t, find(t, from), "r")))
+			require.NoError(t, g.RemoveWorktree(t.Context(), find(t, from), *madeFor(t, find(t, from), "r"), gitstate.Removal{}))
 			require.NoDirExists(t, made)
 			require.NotContains(t, plain(t, dir, "worktree", "list"), made)
 		})
@@ -192,19 +192,33 @@ func TestAKillBetweenTwoStepsOfAWorktreeLosesNothing(t *testing.T) {
 		outside := filepath.Join(t.TempDir(), "outside")
 		put(t, outside, "stays")
 		require.NoError(t, os.Symlink(filepath.Dir(outside), filepath.Join(made, "out")))
-		remove := func() error { return g.RemoveWorktree(t.Context(), find(t, dir), *madeFor(t, find(t, dir), "r")) }
-		removed, err := run(at, remove)
-		require.NoError(t, err)
-		if len(removed) == at {
-			require.True(t, madeFor(t, find(t, dir), "r").Unfinished, removed)
-			require.NoError(t, remove(), removed)
+		commit(t, made, "work", "w")
+		tip, told := plain(t, made, "rev-parse", "HEAD"), 0
+		how := gitstate.Removal{Gone: func() error { told++; return nil }}
+		if goes := at%2 == 0; goes {
+			how.BranchAt = tip
 		}
+		remove := func(how gitstate.Removal) error {
+			return g.RemoveWorktree(t.Context(), find(t, dir), *madeFor(t, find(t, dir), "r"), how)
+		}
+		removed, err := run(at, func() error { return remove(how) })
+		require.NoError(t, err)
+		how.BranchAt = "" // what becomes of the branch was decided
+		if l, err := find(t, dir).MadeFor("r"); err == nil && l != nil && l.Unfinished {
+			require.True(t, l.Removing, removed)
+			require.NoError(t, remove(how), removed)
+		}
+		require.NotZero(t, told, removed)
 		require.NoDirExists(t, made)
 		plain(t, dir, "worktree", "prune") // of the first step a folder without a name is left, as git leaves it
 		require.NoDirExists(t, filepath.Join(dir, ".git/worktrees"))
 		require.FileExists(t, outside)
-		require.Equal(t, m.Commit, plain(t, dir, "rev-parse", "abide/b"), "the branch stays")
-		if len(steps) < at && len(removed) < at {
+		if at%2 == 0 {
+			require.NotContains(t, plain(t, dir, "branch", "--list"), "abide/b", "the branch goes with it: %s", removed)
+		} else {
+			require.Equal(t, tip, plain(t, dir, "rev-parse", "abide/b"), "the branch stays: %s", removed)
+		}
+		if len(steps) < at && len(removed) < at && at%2 == 0 {
 			break
 		}
 	}

@@ -123,18 +123,56 @@ func (c Copy) Words() string {
 	return strings.Join(words, "; ")
 }
 
-// All lists the working copies of the repositories that sessions use, and those in the
-// configured folder, by their folders.
-func (m Maker) All(ctx context.Context, allowed *settings.Hub, uses []Use) ([]Copy, error) {
-	repositories, orphans := map[string]*gitstate.Repository{}, []Copy{}
+// All lists the working copies of the repositories that sessions use, of those of the folders
+// that are known, and those in the configured folder, by their folders.
+func (m Maker) All(ctx context.Context, allowed *settings.Hub, uses []Use, folders []string) ([]Copy, error) {
+	repositories, orphans, err := m.repositories(allowed, uses, folders)
+	if err != nil {
+		return nil, fmt.Errorf("list working copies: %w", err)
+	}
+	var all []Copy
+	for _, r := range repositories {
+		linked, err := r.Linked()
+		if err != nil {
+			continue
+		}
+		for _, l := range linked {
+			if l.Mark != nil && l.Folder != "" {
+				all = append(all, m.look(ctx, r, l))
+			}
+		}
+	}
+	for _, o := range orphans {
+		if !slices.ContainsFunc(all, func(c Copy) bool { return c.Folder == o.Folder }) {
+			all = append(all, o)
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		c.Bytes, c.Partly = size(ctx, c.Folder)
+		c.Sessions = usesOf(c.Folder, uses)
+	}
+	slices.SortFunc(all, func(a, b Copy) int { return strings.Compare(a.Folder, b.Folder) })
+	return all, ctx.Err()
+}
+
+// repositories are those that sessions use copies of, those of the folders that are known, and
+// those of the copies in the configured folder, by their directory; and the copies there of which there is none.
+func (m Maker) repositories(allowed *settings.Hub, uses []Use, folders []string) (repositories map[string]*gitstate.Repository, orphans []Copy, err error) {
+	repositories = map[string]*gitstate.Repository{}
+	folders = slices.Clone(folders)
 	for _, u := range uses {
-		if r, err := gitstate.Find(u.Worktree.Of); err == nil {
+		folders = append(folders, u.Worktree.Of)
+	}
+	slices.Sort(folders)
+	for _, folder := range slices.Compact(folders) {
+		if r, err := gitstate.Find(folder); err == nil {
 			repositories[r.Common()] = r
 		}
 	}
 	below, err := foldersIn(allowed.Worktrees.Folder)
 	if err != nil {
-		return nil, fmt.Errorf("list working copies: %w", err)
+		return repositories, nil, err
 	}
 	for _, folder := range below {
 		r, err := gitstate.Find(folder)
@@ -148,34 +186,7 @@ func (m Maker) All(ctx context.Context, allowed *settings.Hub, uses []Use) ([]Co
 			orphans = append(orphans, Copy{Folder: folder, Unknown: "its repository is gone or does not know it"})
 		}
 	}
-	var all []Copy
-	for _, r := range repositories {
-		linked, err := r.Linked()
-		if err != nil {
-			continue
-		}
-		for _, l := range linked {
-			if l.Mark != nil {
-				all = append(all, m.look(ctx, r, l))
-			}
-		}
-	}
-	for _, o := range orphans {
-		if !slices.ContainsFunc(all, func(c Copy) bool { return c.Folder == o.Folder }) {
-			all = append(all, o)
-		}
-	}
-	for i := range all {
-		c := &all[i]
-		c.Bytes, c.Partly = size(ctx, c.Folder)
-		for _, u := range uses {
-			if u.Worktree.Folder == c.Folder {
-				c.Sessions = append(c.Sessions, u)
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b Copy) int { return strings.Compare(a.Folder, b.Folder) })
-	return all, ctx.Err()
+	return repositories, orphans, nil
 }
 
 // foldersIn lists the folders of the folders of one.
@@ -268,27 +279,81 @@ func (m Maker) compare(ctx context.Context, own *gitstate.Repository, head gitst
 
 // Remove removes a copy. Its branch stays if it has commits that are nowhere else, unless
 // discard, and so does a branch that the copy was not made with. The caller has asked for
-// what it Needs.
-func (m Maker) Remove(ctx context.Context, c Copy, discard bool) error {
+// what it Needs. gone is called when it is gone, and before the repository forgets it; if
+// the hub is killed before that is over, the same again or Recover calls it (again).
+func (m Maker) Remove(ctx context.Context, c Copy, discard bool, gone func() error) error {
 	if err := c.Removable(); err != nil {
 		return err
 	}
-	if err := m.Git.RemoveWorktree(ctx, c.repository, c.linked); err != nil {
+	how := gitstate.Removal{Gone: gone}
+	switch mark := c.linked.Mark; {
+	case c.Unfinished && !c.linked.Removing: // nobody has worked there
+		how.BranchAt = mark.Commit
+	case c.Unfinished || c.Gone || c.head.Branch != mark.Branch || c.Commits > 0 && !discard:
+	default:
+		how.BranchAt = c.head.Commit
+	}
+	if err := m.Git.RemoveWorktree(ctx, c.repository, c.linked, how); err != nil {
 		m.Logger.Warn("a working copy could not be removed", "folder", c.Folder, "err", err)
 		return fmt.Errorf("%w: %q could not be removed whole, try again; the hub's log says why", state.ErrUnavailable, c.Folder)
 	}
-	mark := c.linked.Mark
-	if mark.Branch == "" || c.Unfinished || c.Gone || c.head.Branch != mark.Branch || c.Commits > 0 && !discard {
+	return nil
+}
+
+// Recover ends what a kill of the hub interrupted: it removes the copies whose removal had
+// begun, and those whose making nobody is at and that no session waits for. gone is called
+// with each that was to be removed, as Remove does.
+func (m Maker) Recover(ctx context.Context, allowed *settings.Hub, uses []Use, folders []string, gone func(Copy) error) {
+	if m.Git == nil {
+		return
+	}
+	repositories, _, err := m.repositories(allowed, uses, folders)
+	if err != nil {
+		m.Logger.Warn("working copies that were interrupted are not looked for", "err", err)
+	}
+	for _, r := range repositories {
+		linked, err := r.Linked()
+		if err != nil {
+			continue
+		}
+		for _, l := range linked {
+			if l.Mark == nil || !l.Unfinished || ctx.Err() != nil {
+				continue
+			}
+			c := Copy{Folder: l.Folder, Branch: l.Mark.Branch, Unfinished: true, repository: r, linked: l}
+			c.Sessions = usesOf(l.Folder, uses)
+			if !l.Removing && (len(c.Sessions) > 0 || r.AtWork(l)) {
+				continue
+			}
+			if err := m.Remove(ctx, c, false, func() error { return gone(c) }); err == nil {
+				m.Logger.Info("removed a working copy whose making or removing was interrupted", "folder", c.Folder)
+			}
+		}
+	}
+}
+
+func usesOf(folder string, uses []Use) (of []Use) {
+	for _, u := range uses {
+		if u.Worktree.Folder == folder {
+			of = append(of, u)
+		}
+	}
+	return of
+}
+
+// Gone returns an error while something is left of a copy that no repository knows.
+func (m Maker) Gone(w event.Worktree) error {
+	if exists(w.Folder) {
+		return fmt.Errorf("%w: no repository knows %q as its worktree: delete the folder if you do not need it", state.ErrConflict, w.Folder)
+	}
+	r, err := gitstate.Find(w.Of)
+	if err != nil || w.Branch == "" {
 		return nil
 	}
-	if places, err := c.repository.CheckedOut(mark.Branch); err != nil || len(places) > 0 {
-		return nil
+	if at, err := r.Branch(w.Branch); err != nil || at == "" {
+		return err
 	}
-	err := c.repository.DeleteBranch(ctx, mark.Branch, c.head.Commit)
-	if errors.Is(err, gitstate.ErrMoved) { // it has more commits now
-		err = nil
-	}
-	return err
+	return fmt.Errorf("%w: the working copy is gone, and its branch %s is still there: `git branch -D %[2]s` removes it with its commits", state.ErrConflict, w.Branch)
 }
 
 // Removable returns why it cannot be removed now, whatever a person confirms.

@@ -335,9 +335,7 @@ func (m Maker) undo(ctx context.Context, r *gitstate.Repository, request string)
 	defer cancel()
 	made, err := r.MadeFor(request)
 	if err == nil && made != nil {
-		if err = m.Git.RemoveWorktree(ctx, r, *made); err == nil && made.Mark.Branch != "" {
-			err = r.DeleteBranch(ctx, made.Mark.Branch, made.Mark.Commit)
-		}
+		err = m.Git.RemoveWorktree(ctx, r, *made, gitstate.Removal{BranchAt: made.Mark.Commit})
 	}
 	if err != nil {
 		m.Logger.Warn("a worktree of no session stays", "repository", r.Worktree, "err", err)
