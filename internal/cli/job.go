@@ -282,6 +282,9 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 			rows = append(rows, row)
 		}
 	}
+	if l := job.Lock; l != nil {
+		rows = append(rows, []string{"works in", plain.Line(strings.TrimSpace(l.Repository + " " + l.Branch))})
+	}
 	if u := job.Usage; u != nil {
 		rows = append(rows, []string{"used", fmt.Sprintf("%d rounds, %d tokens, %d events", u.Rounds, u.Tokens, u.Events)})
 	}

@@ -125,6 +125,18 @@ func (r *Repository) Head() (Head, error) {
 	return Head{Branch: branch, Commit: commit}, nil
 }
 
+// Rebasing is the branch that is being rebased in the checkout, which has none meanwhile;
+// empty if none is.
+func (r *Repository) Rebasing() string {
+	for _, dir := range []string{"rebase-merge", "rebase-apply"} {
+		if name, err := readSmall(filepath.Join(r.dir, dir), "head-name"); err == nil {
+			branch, _ := strings.CutPrefix(name, "refs/heads/")
+			return branch
+		}
+	}
+	return ""
+}
+
 // resolve returns the commit of a ref; empty where the ref does not exist yet.
 func (r *Repository) resolve(ref string) (string, error) {
 	for range mostSymbolic {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,6 +23,8 @@ import (
 //	use N          reports N tokens
 //	fail TEXT      ends the turn with an error of the model's provider
 //	mode MODE      goes into a mode, and waits until it gets another, or for a cancel
+//	branch B       switches to the new branch B
+//	detach         leaves the branch
 //	hold           waits for a cancel
 //
 // Each of the first two is a call of its own, and an answer of the model follows.
@@ -147,6 +150,14 @@ func (p *player) play(prompt event.UserPrompt) {
 			case <-p.cancels:
 				end.StopReason = event.StopCancelled
 				return
+			}
+		case "branch":
+			if err := exec.Command("git", "-C", p.spec.Workspace, "switch", "-q", "-c", arg).Run(); err != nil {
+				said.Text = event.Text(err.Error())
+			}
+		case "detach":
+			if err := exec.Command("git", "-C", p.spec.Workspace, "update-ref", "--no-deref", "HEAD", "HEAD^{}").Run(); err != nil {
+				said.Text = event.Text(err.Error())
 			}
 		case "hold":
 			<-p.cancels

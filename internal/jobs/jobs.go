@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,16 +111,33 @@ func (r *Runner) Run(ctx context.Context) {
 
 // take notes jobs that changed, and sessions that are gone.
 func (r *Runner) take(changed []list.Info, gone []string) {
+	changed = slices.DeleteFunc(slices.Clone(changed), func(info list.Info) bool { return info.Job == nil })
+	places := r.places(changed)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, info := range changed {
-		if info.Job != nil {
-			r.line.put(info)
-		}
+		r.line.put(info, places[info.SessionID])
 	}
 	for _, id := range gone {
 		delete(r.line.jobs, id)
 	}
+}
+
+// places finds where the jobs work that are new and have no working copies of their own.
+func (r *Runner) places(changed []list.Info) map[string]string {
+	var look []list.Info
+	r.mu.Lock()
+	for _, info := range changed {
+		if _, known := r.line.jobs[info.SessionID]; !known && info.Worktree == nil && !info.Job.Status.Ended() {
+			look = append(look, info)
+		}
+	}
+	r.mu.Unlock()
+	places := map[string]string{}
+	for _, info := range look {
+		places[info.SessionID] = placeIn(info.Workspace)
+	}
+	return places
 }
 
 // start begins what may begin now: first the jobs that run according to their logs, then

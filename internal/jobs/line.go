@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ type waiting struct {
 	priority           int
 	made               time.Time
 	queued             bool // it has not started
-	// place is the folder that it works in and that is no working copy of its own.
+	// place is where it works, if that is no working copy of its own (see placeIn).
 	place string
 }
 
@@ -30,15 +31,14 @@ type line struct {
 
 func newLine() line { return line{jobs: map[string]waiting{}, turn: map[string]int{}} }
 
-// put notes what the list of sessions says of a job.
-func (l *line) put(info list.Info) {
+// put notes what the list of sessions says of a job. place is used for one that is new.
+func (l *line) put(info list.Info, place string) {
 	if info.Job.Status.Ended() || info.Imported {
 		delete(l.jobs, info.SessionID)
 		return
 	}
-	place := info.Workspace
-	if info.Worktree != nil {
-		place = ""
+	if was, known := l.jobs[info.SessionID]; known {
+		place = was.place
 	}
 	l.jobs[info.SessionID] = waiting{
 		place: place,
@@ -61,11 +61,11 @@ func projectOf(info list.Info) string {
 // fewest running jobs, or else of the one whose turn was longest ago, so that no project
 // waits for all of another's; then the oldest.
 func (l *line) next(s Settings, going map[string]bool) (ids []string) {
-	agents, projects, places, running := map[string]int{}, map[string]int{}, map[string]int{}, 0
+	agents, projects, places, running := map[string]int{}, map[string]int{}, []string(nil), 0
 	count := func(w waiting) {
 		agents[w.agent]++
 		projects[w.project]++
-		places[w.place]++
+		places = append(places, w.place)
 		running++
 	}
 	var queue []waiting
@@ -83,7 +83,7 @@ func (l *line) next(s Settings, going map[string]bool) (ids []string) {
 	for running < cmp.Or(s.AtOnce, atOnce) {
 		best := -1
 		for i, w := range queue {
-			if w.place != "" && places[w.place] > 0 || s.PerAgent > 0 && agents[w.agent] >= s.PerAgent || s.PerProject > 0 && projects[w.project] >= s.PerProject {
+			if w.place != "" && slices.ContainsFunc(places, w.overlaps) || s.PerAgent > 0 && agents[w.agent] >= s.PerAgent || s.PerProject > 0 && projects[w.project] >= s.PerProject {
 				continue
 			}
 			if best < 0 || cmp.Or(
@@ -104,6 +104,17 @@ func (l *line) next(s Settings, going map[string]bool) (ids []string) {
 		queue = slices.Delete(queue, best, best+1)
 	}
 	return ids
+}
+
+// overlaps reports whether a place is the job's, or one of the two lies in the other.
+func (w waiting) overlaps(place string) bool {
+	return place != "" && (below(place, w.place) || below(w.place, place))
+}
+
+// below reports whether folder is in, or is, another one.
+func below(folder, in string) bool {
+	rel, err := filepath.Rel(in, folder)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func older(a, b waiting) int {

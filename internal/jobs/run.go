@@ -56,6 +56,8 @@ type trip struct {
 	// modes counts how often the agent's mode was set back; moded is when it may be again.
 	modes int
 	moded time.Time
+	// looked is when the job's branch was looked at last.
+	looked moment
 }
 
 // follow brings the job forward until it has ended. done is false if its session was closed
@@ -111,10 +113,17 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 		} else if !v.Accepted {
 			return end(event.JobFailed, refusal(v))
 		}
-		return false, b.StepJob(ctx, event.JobStep{Status: event.JobRunning, Unheld: unheld(job.Given, t.agent(b))}, event.Actor{})
+		start := event.JobStep{Status: event.JobRunning, Unheld: unheld(job.Given, t.agent(b))}
+		if meta := b.Log().Metadata(); meta.Worktree == nil {
+			start.Lock = lockHere(meta.Workspace)
+		}
+		return false, b.StepJob(ctx, start, event.Actor{})
 	}
 	if limit, words := job.Over(t.now(), job.Events); limit != "" {
 		return false, b.StepJob(ctx, event.JobStep{Status: event.JobStopping, Cap: limit, Reason: words}, event.Actor{})
+	}
+	if words := t.strayed(b, job); words != "" {
+		return false, b.StepJob(ctx, event.JobStep{Status: event.JobStopping, Reason: words}, event.Actor{})
 	}
 	switch {
 	case job.Turn == 0 && !job.Open:
@@ -152,6 +161,25 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 	default:
 		return end(event.JobFailed, ending(job.End))
 	}
+}
+
+// moment is one at which a job's branch is looked at: each round, and the end of
+// each turn.
+type moment struct {
+	turn, rounds int
+	open         bool
+}
+
+// strayed says why the job has to end because of its branch; empty if it has not to, or if
+// this moment was looked at.
+func (t *trip) strayed(b *session.BackgroundSession, job session.JobState) string {
+	now := moment{job.Turn, job.Rounds, job.Open}
+	lock := lockOf(b.Log().Metadata().Worktree, job)
+	if job.Turn == 0 || lock == nil || t.looked == now {
+		return ""
+	}
+	t.looked = now
+	return astray(lock)
 }
 
 // answer records what the job changed and ran, once.

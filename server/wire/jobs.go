@@ -97,6 +97,9 @@ type JobInfo struct {
 	// project's test commands that ran.
 	FailedCommands []string           `json:"failed_commands,omitempty"`
 	Tests          []event.JobCommand `json:"tests,omitempty"`
+	// Lock is the checkout where it works; absent outside of repositories, and of a job in a
+	// folder itself before it starts. If its branch is another one, the job ends.
+	Lock *event.JobLock `json:"lock,omitempty"`
 	// Unheld says what of its policy and its limits does not hold with this agent.
 	Unheld []string `json:"unheld,omitempty"`
 	// Verdicts are those of its auditor, the oldest first.

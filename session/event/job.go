@@ -101,6 +101,19 @@ type JobStep struct {
 	Cap string `json:"cap,omitempty"`
 	// Unheld says, where the job starts, what of its policy and its caps does not hold.
 	Unheld []string `json:"unheld,omitempty"`
+	// Lock is where a job starts that works in a folder itself; absent outside of
+	// repositories.
+	Lock *JobLock `json:"lock,omitempty"`
+}
+
+// JobLock is where a job works. One that finds itself on another branch ends.
+type JobLock struct {
+	// Repository is the folder of the checkout.
+	Repository string `json:"repository"`
+	// Branch is empty where HEAD names a commit.
+	Branch string `json:"branch,omitempty"`
+	// Commit is where the job began; empty if the branch had none.
+	Commit string `json:"commit,omitempty"`
 }
 
 // JobLine is a job in lists.

@@ -69,6 +69,8 @@ type Job struct {
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 	// Unheld says what of its policy and its caps does not hold.
 	Unheld []string `json:"unheld,omitempty"`
+	// Lock is where it works, if that is in a folder itself; nil outside of repositories.
+	Lock *event.JobLock `json:"lock,omitempty"`
 	// By is the actor of the step, where that was a person.
 	By string `json:"by,omitempty"`
 
@@ -307,7 +309,7 @@ func (j *Job) statement(at time.Time, n event.Note) {
 		j.Step, j.By = s, n.By
 		switch {
 		case s.Status == event.JobRunning && j.StartedAt.IsZero():
-			j.StartedAt, j.Unheld = at, s.Unheld
+			j.StartedAt, j.Unheld, j.Lock = at, s.Unheld, s.Lock
 		case s.Status.Ended():
 			j.FinishedAt = at
 		}

@@ -1210,6 +1210,12 @@ export interface JobCommand {
   failed?: boolean
 }
 
+export interface JobLock {
+  repository: string
+  branch?: string
+  commit?: string
+}
+
 export interface JobVerdict {
   auditor: string
   turn?: number
@@ -1245,6 +1251,7 @@ export interface JobInfo {
   no_diff?: string
   failed_commands?: string[]
   tests?: JobCommand[]
+  lock?: JobLock
   unheld?: string[]
   verdicts?: JobVerdict[]
 }
