@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -78,6 +80,20 @@ func TestAScheduleMakesAJobWhenItIsDue(t *testing.T) {
 	h.api("GET", "/api/jobs", nil).decode(t, &all)
 	require.Len(t, all.Jobs, 2)
 	require.Equal(t, 204, h.api("DELETE", "/api/schedules/"+gone.ScheduleID, nil).status)
+	var trail []string
+	for _, r := range h.audit("0") {
+		if strings.HasPrefix(string(r.Verb), "schedule_") {
+			trail = append(trail, r.By+" "+string(r.Verb)+" "+r.Detail)
+		}
+	}
+	require.Equal(t, []string{
+		"owner schedule_added " + made.ScheduleID + ", every 1h: say hello", "other schedule_added " + gone.ScheduleID + ", every 1h: say hello",
+		"owner schedule_deleted " + gone.ScheduleID,
+	}, trail, "one that was repeated or refused is none")
+	require.Equal(t, 200, h.api("POST", "/api/schedules/"+made.ScheduleID+"/pause", nil).status)
+	require.Equal(t, 200, h.api("POST", "/api/schedules/"+made.ScheduleID+"/resume", nil).status)
+	last := h.audit("0")
+	require.Equal(t, []audit.Verb{audit.SchedulePaused, audit.ScheduleResumed}, []audit.Verb{last[len(last)-2].Verb, last[len(last)-1].Verb})
 	require.Equal(t, 404, h.api("GET", "/api/schedules/"+gone.ScheduleID, nil).status)
 	refused := h.api("GET", "/api/jobs?schedule="+gone.ScheduleID, nil)
 	require.Equal(t, 400, refused.status, "it is deleted and made none")

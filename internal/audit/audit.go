@@ -80,6 +80,10 @@ const (
 	FolderMade       Verb = "folder_made"       // detail: its path
 	WorktreeRemoved  Verb = "worktree_removed"  // detail: its path
 	SessionDeleted   Verb = "session_deleted"
+	ScheduleAdded    Verb = "schedule_added"   // detail: its id, when it runs, its task
+	SchedulePaused   Verb = "schedule_paused"  // detail: its id
+	ScheduleResumed  Verb = "schedule_resumed" // detail: its id
+	ScheduleDeleted  Verb = "schedule_deleted" // detail: its id
 	QueueCleared     Verb = "queue_cleared"    // detail: how many prompts waited
 	PromptRemoved    Verb = "prompt_removed"   // from the queue; detail: its id
 	SignInFailed     Verb = "sign_in_failed"   // detail: why

@@ -2,11 +2,14 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -69,6 +72,7 @@ func addScheduleRoute(s *API, c *call) error {
 	if !fresh {
 		return c.reply(http.StatusOK, made)
 	}
+	c.note(audit.Record{Verb: audit.ScheduleAdded, Detail: scheduleDetail(made)})
 	return c.reply(http.StatusCreated, made)
 }
 
@@ -85,13 +89,37 @@ func scheduleRoute(s *API, c *call) error {
 }
 
 func deleteScheduleRoute(s *API, c *call) error {
-	return c.done(s.schedules.Delete(mux.Vars(c.r)["schedule"]))
+	id := mux.Vars(c.r)["schedule"]
+	if err := s.schedules.Delete(id); err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: audit.ScheduleDeleted, Detail: id})
+	return c.done(nil)
 }
 
 func pauseScheduleRoute(s *API, c *call) error {
-	return c.answer(s.schedules.Pause(mux.Vars(c.r)["schedule"]))
+	return c.changedSchedule(audit.SchedulePaused, s.schedules.Pause)
 }
 
 func resumeScheduleRoute(s *API, c *call) error {
-	return c.answer(s.schedules.Resume(mux.Vars(c.r)["schedule"]))
+	return c.changedSchedule(audit.ScheduleResumed, s.schedules.Resume)
+}
+
+// changedSchedule changes the schedule of the path and notes who did.
+func (c *call) changedSchedule(verb audit.Verb, change func(string) (wire.Schedule, error)) error {
+	out, err := change(mux.Vars(c.r)["schedule"])
+	if err != nil {
+		return err
+	}
+	c.note(audit.Record{Verb: verb, Detail: out.ScheduleID})
+	return c.reply(http.StatusOK, out)
+}
+
+// scheduleDetail is a new schedule in the audit trail.
+func scheduleDetail(s wire.Schedule) string {
+	when := "every " + s.Every
+	if s.Every == "" {
+		when = strings.TrimSpace(s.Cron + " " + s.Zone)
+	}
+	return s.ScheduleID + ", " + when + ": " + state.FirstSentence(s.Job.Task)
 }
