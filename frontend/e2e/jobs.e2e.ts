@@ -1,12 +1,14 @@
 // Jobs: the form makes one, the screen follows it to its end, and makes another of it.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Jobs, Schedule, ScheduleList } from '../src/wire/gen.ts'
 import { desktop, phone, type Size } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
-import { tap } from './rig/touch.ts'
+import { hold, tap } from './rig/touch.ts'
 
-const at = paired()
+const at = paired({ hub: { clientFiles: true } })
 const jobs = async () => (await at.hub.api<Jobs>('GET', '/api/jobs')).jobs
 
 test('a job is started on the screen of jobs, followed to its end, and run again', async () => {
@@ -65,6 +67,81 @@ test('a job that runs is cancelled once that is confirmed', async () => {
   await line.getByRole('button', { name: 'Cancel the job' }).click()
   await line.getByText('Cancelled').waitFor()
   await screen.page.close()
+})
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
+] as const)('the page of a job that ended shows its result and its changes, by %s', async (_, size) => {
+  const name = 'demo-agent.txt'
+  rmSync(join(at.hub.workspace, name), { force: true })
+  const { job_id } = await at.hub.api<{ job_id: string }>('POST', '/api/jobs', {
+    agent: 'paced',
+    workspace: at.hub.workspace,
+    task: '/fs',
+    policy: { preset: 'edit' },
+    retention: '24h',
+  })
+  const screen = await at.device.open(`/s/${job_id}`, size)
+  const { page } = screen
+  const job = page.getByRole('region', { name: 'Job' })
+  await job.getByText('Completed').waitFor()
+  const result = job.getByRole('group', { name: 'Result' })
+  await result.getByText('To be kept after its end: a day.').waitFor()
+  await result.getByRole('heading', { name: '1 changed file' }).waitFor()
+  await result.getByRole('group', { name: `Changes in ${name}` }).waitFor()
+  // It is put away, and does not come back by itself.
+  await pressed(page, size, job.locator('summary').first())
+  await result.waitFor({ state: 'hidden' })
+  await page.reload()
+  await result.getByRole('group', { name: `Changes in ${name}` }).waitFor()
+  await page.close()
+})
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
+] as const)('the prompt of a session runs in the background, once, by %s', async (_, size) => {
+  const id = await at.hub.newSession(`Delegates ${size.width}`, 'paced')
+  const screen = await at.device.open(`/s/${id}`, size)
+  const { page } = screen
+  const prompt = page.getByLabel('Prompt', { exact: true })
+  const task = `/slow ${size.width + 5000}`
+  await prompt.fill(task)
+  if (size.touch) {
+    const item = page.getByRole('menuitem', { name: 'Run in background…' })
+    await hold(page.getByRole('button', { name: 'Send', exact: true }), item)
+    await tap(item)
+  } else await pressed(page, size, page.getByRole('button', { name: 'Run in background' }))
+  const dialog = page.getByRole('dialog')
+  expect(await dialog.getByLabel('Task').inputValue()).toBe(task)
+  // The answer of the first request is lost.
+  let lost = 0
+  await page.route('**/api/jobs', async (route) => {
+    if (lost++ > 0) return route.continue()
+    await route.fetch()
+    await route.abort()
+  })
+  const start = dialog.getByRole('button', { name: 'Start the job' })
+  await pressed(page, size, start)
+  await dialog.getByRole('alert').getByText('The hub cannot be reached.').waitFor()
+  expect(await prompt.inputValue(), 'the draft is kept').toBe(task)
+  await pressed(page, size, start)
+  await dialog.waitFor({ state: 'detached' })
+  expect(await prompt.inputValue()).toBe('')
+  const mine = (await jobs()).filter((job) => job.session_id === id)
+  expect(mine, 'made once').toHaveLength(1)
+  const card = page.getByRole('region', { name: 'Jobs of this session' }).locator('[data-job]')
+  await card.getByText('Running').waitFor()
+  expect(await card.getByRole('link').getAttribute('href')).toBe(`/s/${mine[0]!.job_id}`)
+  await pressed(page, size, card.getByRole('button', { name: 'Cancel…' }))
+  await pressed(page, size, card.getByRole('button', { name: 'Cancel the job' }))
+  const end = page.getByRole('feed').locator(`[data-job-end="${mine[0]!.job_id}"]`)
+  await end.getByText('Job: Cancelled').waitFor()
+  await card.waitFor({ state: 'detached' })
+  await pressed(page, size, end.getByRole('link', { name: 'Open the job' }))
+  await page.getByRole('region', { name: 'Job', exact: true }).getByText('Cancelled').waitFor()
+  await page.close()
 })
 
 test.each([

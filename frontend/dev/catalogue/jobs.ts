@@ -1,5 +1,5 @@
 // The screen of jobs, and the form for a new one.
-import type { JobLine, Schedule, SessionStatus } from '../../src/wire/gen'
+import type { JobInfo, JobLine, Schedule, SessionStatus } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, opened, path, session, whole } from './frames'
 import { withFolders } from './lists'
@@ -130,8 +130,13 @@ const repeats = (value: string) => ({ choose: 'dialog [data-repeat=repeat]', val
 const write = { write: 'dialog textarea', words: 'Write tests for the importer' }
 const first = '[data-job] button'
 
-/** A job on the session's screen. */
-const card = (name: string, line: Partial<JobLine>): State => ({
+/** A job on the session's screen, as the hub tells it whole. */
+const card = (
+  name: string,
+  line: Partial<JobLine>,
+  job: Partial<JobInfo> = {},
+  over: Partial<State> = {},
+): State => ({
   name: `session, a job ${name}`,
   path,
   messages: [
@@ -148,10 +153,82 @@ const card = (name: string, line: Partial<JobLine>): State => ({
   hub: () => ({
     ask: async <T>() =>
       ({
-        input: { caps: { wall_s: 1800, rounds: 20, tokens: 50_000 } },
-        usage: { tokens: 12_431 },
+        input: {
+          policy: { preset: 'edit_test', allow: [] },
+          caps: { wall_s: 1800, round_s: 300, rounds: 20, tokens: 50_000, cost: 2, output_bytes: 1 << 20 },
+        },
+        usage: { rounds: 7, tokens: 12_431, cost: 0.318, events: 312, output_bytes: 91_000 },
+        retention: '168h',
+        ...job,
       }) as T,
   }),
+  ...over,
+})
+const diff = `diff --git a/import/reader.go b/import/reader.go
+index 97e839d..9c03f36 100644
+--- a/import/reader.go
++++ b/import/reader.go
+@@ -4,5 +4,6 @@ import "io"
+ // Reader reads one record after the other, and says where it is when it fails.
+ type Reader struct {
+-\tin io.Reader
++\tin   io.Reader
++\tline int
+ }
+ 
+@@ -40,3 +41,3 @@ func (r *Reader) Next() (Record, error) {
+ \tif err != nil {
+-\t\treturn Record{}, err
++\t\treturn Record{}, fmt.Errorf("line %d: %w", r.line, err)
+ \t}
+diff --git a/import/empty.go b/import/empty.go
+deleted file mode 100644
+index d914525..0000000
+diff --git a/import/\u202eog.txt b/import/\u202eog.txt
+new file mode 100644
+index 0000000..b680253
+--- /dev/null
++++ b/import/\u202eog.txt
+@@ -0,0 +1 @@
++${'wide '.repeat(60)}
+`
+const result: Partial<JobInfo> = {
+  result_summary:
+    'The importer reads by the **new API**. `Next` says the line of a record that it cannot read.',
+  verdicts: [
+    { auditor: 'size', accepted: true },
+    {
+      auditor: 'review',
+      turn: 1,
+      accepted: false,
+      reason: 'empty.go was deleted.\nIt has the licence. \u202e',
+    },
+  ],
+  unheld: ['The limit cost may not hold: it is not known whether its agent reports it.'],
+  tests: [{ command: 'go test ./...' }, { command: 'go vet ./...', failed: true }],
+  failed_commands: ['go vet ./...', `cat ${inLong}`],
+  changed_files: ['import/reader.go', 'import/empty.go', 'import/\u202eog.txt', `import/${inLong}`],
+  changed: 7,
+  diff,
+  diff_cut: true,
+}
+const finished = { started_at, finished_at: ago(2), rounds: 9 }
+
+/** The session of the others, with what it delegated. */
+const delegating = (name: string, over: Partial<State> = {}): State => ({
+  ...card('', {}),
+  name: `session, ${name}`,
+  messages: [
+    ...held(whole),
+    {
+      kind: 'listed',
+      sessions: [
+        session('running', { session_id: sessionId, name: 'Port the importer' }),
+        ...[jobs[1]!, jobs[2]!].map((one) => ({ ...one, job: { ...one.job!, delegated_by: sessionId } })),
+      ],
+    },
+  ],
+  ...over,
 })
 
 export const jobScreens: State[] = [
@@ -164,6 +241,39 @@ export const jobScreens: State[] = [
     finished_at: ago(2),
     rounds: 9,
     reason: 'The model is overloaded \u202eand so on: '.repeat(4),
+  }),
+  card(
+    'runs, its details',
+    { status: 'running', started_at, rounds: 7 },
+    { unheld: result.unheld!, verdicts: result.verdicts!.slice(0, 1) },
+    { does: [{ press: '[data-job] summary' }] },
+  ),
+  card('is completed', { status: 'completed', ...finished }, result),
+  card(
+    'is completed, its files are not known',
+    { status: 'completed', ...finished },
+    {
+      result_summary: 'Done.',
+      no_diff: 'the stored diff cannot be read',
+    },
+  ),
+  delegating('the jobs that it delegated'),
+  delegating('a prompt for the background', {
+    overlay: 'background',
+    does: [{ write: 'dialog textarea', words: 'Write tests for the importer' }],
+  }),
+  delegating('a prompt for the background is refused', {
+    overlay: 'background',
+    hub: () => ({
+      ask: async (method: string) => {
+        if (method === 'POST') throw new Error('a task has at most 32768 bytes: put the rest into a file')
+        return undefined as never
+      },
+    }),
+    does: [
+      { write: 'dialog textarea', words: 'Write tests for the importer' },
+      { press: 'dialog [type=submit]:enabled' },
+    ],
   }),
   screen(', none', { messages: opened }),
   screen(', loading', { messages: [link(), connected] }),

@@ -23,7 +23,7 @@ export interface State {
   path: string
   /** The query of the address, with its question mark. */
   query?: string
-  overlay?: 'palette' | 'help' | 'new_session' | 'new_job' | 'rules' | 'agent'
+  overlay?: 'palette' | 'help' | 'new_session' | 'new_job' | 'background' | 'rules' | 'agent'
   messages: Message[]
   /** The answers of the hub by method; a method that is missing resolves to undefined. */
   hub?: () => Partial<Intents>

@@ -26,6 +26,8 @@ export interface HubOptions {
    * or a function that returns them for the hub's home folder.
    */
   agents?: Record<string, string[]> | ((home: string) => Record<string, string[]>)
+  /** The agents may read and write files by the hub. */
+  clientFiles?: boolean
   /** How long any agent may be silent in a turn before the hub reports it. */
   silence?: string
   /** The name of the folder sessions run in. */
@@ -112,8 +114,9 @@ export class Hub {
     const own = typeof more === 'function' ? more(this.home) : more
     const agents = { demo: demo(this.options.speed ?? 0), paced: demo(10), ...own }
     const silence = this.options.silence ? `, silence: ${this.options.silence}` : ''
+    const files = this.options.clientFiles ? ', fs: true' : ''
     const lines = Object.entries(agents).map(
-      ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}${silence}}\n`,
+      ([name, command]) => `  ${name}: {command: ${JSON.stringify(command)}${silence}${files}}\n`,
     )
     writeFileSync(
       join(this.home, 'config.yaml'),

@@ -1,4 +1,4 @@
-import type { JobLine, JobStatus, SessionInfo } from '../wire/gen'
+import type { AbideEvent, JobLine, JobStatus, SessionInfo } from '../wire/gen'
 
 /** A session that is a job. */
 export type JobSession = SessionInfo & { job: JobLine }
@@ -32,3 +32,26 @@ export function elapsed({ job, created_at }: JobSession, now: number): number {
   const end = job.finished_at ? Date.parse(job.finished_at) : now
   return Math.max(0, end - Date.parse(job.started_at ?? created_at))
 }
+
+/** How a job ended that a session delegated, as the hub notes it there. */
+export interface JobReport {
+  job_id: string
+  title: string
+  status: JobStatus
+  reason?: string
+  summary?: string
+}
+
+/** The report that an event is; undefined for another event. */
+export function reportOf(event: AbideEvent): JobReport | undefined {
+  if (event.type !== 'note' || event.data.method !== 'abide/job_result' || event.data.from) return
+  const said = event.data.raw as Partial<JobReport> | null | undefined
+  const whole = [said?.job_id, said?.title, said?.status, said?.reason ?? '', said?.summary ?? '']
+  return whole.every((value) => typeof value === 'string') ? (said as JobReport) : undefined
+}
+
+/** The jobs that a session delegated and that have not ended, the oldest first. */
+export const delegatedBy = (list: Iterable<SessionInfo>, id: string): JobSession[] =>
+  jobsOf([...list].filter(({ job }) => job?.delegated_by === id && !hasEnded(job))).sort((a, b) =>
+    a.created_at.localeCompare(b.created_at),
+  )

@@ -40,6 +40,7 @@ export type Over =
   | 'fork'
   | 'copy'
   | 'schedule'
+  | 'background'
   | 'menu'
   | 'details'
   | 'question'

@@ -8,6 +8,7 @@ import Link from '@lucide/svelte/icons/link'
 import ListPlus from '@lucide/svelte/icons/list-plus'
 import MessageSquare from '@lucide/svelte/icons/message-square'
 import Pencil from '@lucide/svelte/icons/pencil'
+import Rocket from '@lucide/svelte/icons/rocket'
 import TextSelect from '@lucide/svelte/icons/text-select'
 import Undo2 from '@lucide/svelte/icons/undo-2'
 import type { PromptItem, TextItem } from '../../state/items'
@@ -133,6 +134,9 @@ export function heldSend(
       { name: now.busy ? t`Queue` : t`Send now`, icon: now.busy ? ListPlus : ArrowUp, act: () => now.send() },
       ...(now.busy ? [{ name: t`Stop and send`, icon: ArrowUpToLine, act: () => now.stopAndSend() }] : []),
       { name: t`Send later…`, icon: Clock, act: () => (app.overlay = 'schedule') },
+      ...(app.state.hub?.scope === 'viewer'
+        ? []
+        : [{ name: t`Run in background…`, icon: Rocket, act: () => (app.overlay = 'background') }]),
     ])
     return true
   })

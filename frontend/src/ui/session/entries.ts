@@ -81,6 +81,16 @@ export function entriesOf(
           },
         ]
       : none),
+    ...(info && !info.imported && !viewer
+      ? [
+          {
+            name: t`Run in background…`,
+            hint: t`the prompt as a job`,
+            also: t`delegate task agent start`,
+            act: () => (app.overlay = 'background'),
+          },
+        ]
+      : none),
     ...(info?.status === 'interrupted' || info?.status === 'paused'
       ? [
           {
