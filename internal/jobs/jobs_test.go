@@ -97,7 +97,7 @@ func start(t *testing.T, o options) *hub {
 	o.agent.Name = "player"
 	manager, err := session.NewManager(session.Options{
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
-		Agents: []settings.Agent{o.agent, {Name: "other"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
+		Agents: []settings.Agent{o.agent, {Name: "other"}, {Name: "third"}, {Name: "fourth"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
 		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
 		Git:    o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits},
 	})
