@@ -219,6 +219,8 @@ func TestAtATerminalTheListBeginsWithThisProject(t *testing.T) {
 		require.Contains(t, all, "of the first")
 		require.Contains(t, all, "of the second")
 	}
+	require.Contains(t, s.at("ls", "--all", "--limit", "1").ends(0), "1 of 2 sessions; `--limit 0` lists all")
+	require.NotContains(t, s.at("ls", "--all", "--limit", "2").ends(0), "sessions;")
 }
 
 // At a terminal run stays with the session, and its exit code is that of its turn. JSON is

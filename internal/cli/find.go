@@ -36,7 +36,7 @@ func (p *Program) find(ctx context.Context, hub *client.Hub, name string) (wire.
 		return wire.SessionInfo{}, Usagef("%q is not the id of a session (`abide ls` lists them)", name)
 	}
 	var found []wire.SessionInfo
-	err := sessions(ctx, hub, client.ListQuery{Status: "all", Text: name}, 0, func(s wire.SessionInfo) error {
+	_, err := sessions(ctx, hub, client.ListQuery{Status: "all", Text: name}, 0, func(s wire.SessionInfo) error {
 		if s.SessionID == name {
 			found = []wire.SessionInfo{s}
 			return errFound
@@ -67,7 +67,7 @@ func (p *Program) newest(ctx context.Context, hub *client.Hub) (wire.SessionInfo
 	}
 	// The list is in the order of changes, which another session's agent makes.
 	var made wire.SessionInfo
-	err = sessions(ctx, hub, client.ListQuery{Project: root}, 0, func(s wire.SessionInfo) error {
+	_, err = sessions(ctx, hub, client.ListQuery{Project: root}, 0, func(s wire.SessionInfo) error {
 		if s.CreatedAt.After(made.CreatedAt) {
 			made = s
 		}
@@ -79,8 +79,9 @@ func (p *Program) newest(ctx context.Context, hub *client.Hub) (wire.SessionInfo
 	return made, err
 }
 
-// sessions hands up to limit sessions to each, newest first; 0 means all.
-func sessions(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int, each func(wire.SessionInfo) error) error {
+// sessions hands up to limit sessions to each, in the order of q; 0 means all. It returns
+// how many q selects, 0 if the hub does not say so.
+func sessions(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int, each func(wire.SessionInfo) error) (total int, err error) {
 	for given := 0; ; {
 		q.Limit = pageSize
 		if limit > 0 {
@@ -88,16 +89,19 @@ func sessions(ctx context.Context, hub *client.Hub, q client.ListQuery, limit in
 		}
 		page, err := hub.List(ctx, q)
 		if err != nil {
-			return err
+			return total, err
+		}
+		if given == 0 {
+			total = page.Total
 		}
 		for _, s := range page.Sessions {
 			if err := each(s); err != nil {
-				return err
+				return total, err
 			}
 		}
 		given += len(page.Sessions)
 		if q.Cursor = page.NextCursor; q.Cursor == "" || limit > 0 && given >= limit {
-			return nil
+			return total, nil
 		}
 	}
 }
@@ -152,7 +156,7 @@ func short(list []wire.SessionInfo) map[string]string {
 
 // completes lets a command complete its arguments and the values of its flags.
 func (p *Program) completes(cmd *cobra.Command) {
-	for _, flag := range []string{cmd.Name() + " status", "format", "redact", "way", "worktree", "method", "preset", cmd.Name() + " scope"} {
+	for _, flag := range []string{cmd.Name() + " status", "sort", "format", "redact", "way", "worktree", "method", "preset", cmd.Name() + " scope"} {
 		name := flag[strings.IndexByte(flag, ' ')+1:]
 		if f := cmd.Flags().Lookup(name); f != nil && f.Value.Type() != "bool" {
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(valuesOf(flag), cobra.ShellCompDirectiveNoFileComp)) // it is there
@@ -188,7 +192,7 @@ func sessionArgs(takes bool) int {
 func valuesOf(name string) []string {
 	kinds := event.ToolKind("").Values()
 	return map[string][]string{
-		"ls status": append(wire.SessionStatus("").Values(), "archived"), "job status": event.JobStatus("").Values(),
+		"ls status": append(wire.SessionStatus("").Values(), "archived"), "job status": event.JobStatus("").Values(), "sort": sorts(),
 		"format": {"jsonl", "markdown", "html", "zip"}, "redact": {"secrets", "paths", "images", "thoughts", "outputs", "preview"},
 		"way": {"auto", "server", "local", "segmented"}, "worktree": {"keep", "remove", "discard"},
 		"method": {"merge", "rebase", "squash", "ff"}, "preset": {"read", "edit", "edit_test"}, "overlap": {"skip", "queue"}, "rules scope": {"session", "agent"},

@@ -21,6 +21,9 @@ import (
 // listed is how many sessions ls shows where a person does not say.
 const listed = 30
 
+// sorts are the orders of the list.
+func sorts() []string { return []string{"updated", "created", "name"} }
+
 func (p *Program) ls() *cobra.Command {
 	var q client.ListQuery
 	var all bool
@@ -64,6 +67,7 @@ func (p *Program) ls() *cobra.Command {
 	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
 	cmd.Flags().BoolVar(&q.Resumable, "resumable", false, "only sessions that are paused or interrupted and can be resumed")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
+	cmd.Flags().StringVar(&q.Sort, "sort", "", "the order: `S` is updated (the default), created or name")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)
@@ -74,14 +78,18 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 	if q.Status != "" && q.Status != "all" && q.Status != "archived" && !slices.Contains(wire.SessionStatus("").Values(), q.Status) {
 		return Usagef("--status is one of %s, archived", strings.Join(wire.SessionStatus("").Values(), ", "))
 	}
+	if q.Sort != "" && !slices.Contains(sorts(), q.Sort) {
+		return Usagef("--sort is one of %s", strings.Join(sorts(), ", "))
+	}
 	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
-	err := sessions(ctx, hub, q, limit, func(s wire.SessionInfo) error {
+	total, err := sessions(ctx, hub, q, limit, func(s wire.SessionInfo) error {
 		answer.Sessions = append(answer.Sessions, s)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	answer.Total = total
 	if p.json {
 		return p.PrintJSON(answer)
 	}
@@ -94,7 +102,13 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 	for _, s := range answer.Sessions {
 		rows = append(rows, []string{names[s.SessionID], statusWord(s, style), ago(time.Since(s.UpdatedAt)), plain.Cut(plain.Line(s.Name), 40), plain.Line(s.LastLine)})
 	}
-	return p.table(rows)
+	if err := p.table(rows); err != nil {
+		return err
+	}
+	if shown := len(answer.Sessions); shown < total && isTerminal(p.Stdout) {
+		p.notice("%d of %d sessions; `--limit 0` lists all", shown, total)
+	}
+	return nil
 }
 
 // table prints rows in columns, each line no wider than the terminal.
@@ -214,7 +228,7 @@ func ofProject(ctx context.Context, hub *client.Hub, project string) (map[string
 		path = real
 	}
 	ids := map[string]bool{}
-	err = sessions(ctx, hub, client.ListQuery{Status: "all", Project: path}, 0, func(s wire.SessionInfo) error {
+	_, err = sessions(ctx, hub, client.ListQuery{Status: "all", Project: path}, 0, func(s wire.SessionInfo) error {
 		ids[s.SessionID] = true
 		return nil
 	})

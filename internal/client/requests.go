@@ -24,16 +24,18 @@ type ListQuery struct {
 	Project string
 	// Text keeps the sessions with all its words in their line.
 	Text string
+	// Sort is the order: updated, created or name; empty is updated.
+	Sort string
 	// Limit is the size of the page, 200 at most; 0 takes the hub's.
 	Limit int
 	// Cursor is the NextCursor of the page before.
 	Cursor string
 }
 
-// List asks for one page of sessions, newest first.
+// List asks for one page of sessions.
 func (h *Hub) List(ctx context.Context, q ListQuery) (wire.SessionPage, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": q.Status, "project": q.Project, "q": q.Text, "cursor": q.Cursor} {
+	for name, value := range map[string]string{"status": q.Status, "project": q.Project, "q": q.Text, "sort": q.Sort, "cursor": q.Cursor} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -42,12 +42,13 @@ func sessionRows() section {
 			{
 				"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute,
 				doc{
-					summary: "The sessions, newest first.", out: wire.SessionPage{}, status: 200,
+					summary: "The sessions, in the order of `sort`.", out: wire.SessionPage{}, status: 200,
 					query: []param{
 						{"status", "idle, running, needs_you, failed, interrupted, paused, ended, imported, damaged; archived for those put away; all for everything", ""},
 						{"resumable", "true for those in which a pause or an interruption waits to be resumed", ""},
 						{"project", "a project root or workspace", ""},
 						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
+						{"sort", "updated (default) or created, newest first; name, from a to z", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
 					},
@@ -98,7 +99,7 @@ func listRoute(s *API, c *call) error {
 	}
 	options := list.Options{
 		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
-		Resumable: q.Get("resumable") == "true", Limit: limit, Cursor: q.Get("cursor"),
+		Resumable: q.Get("resumable") == "true", Sort: list.Sort(q.Get("sort")), Limit: limit, Cursor: q.Get("cursor"),
 	}
 	if err := list.CheckStatus(options.Status); err != nil {
 		return err
@@ -113,6 +114,7 @@ func listRoute(s *API, c *call) error {
 		if err == nil && c.grant.May(auth.Read, only) {
 			answer.Sessions = append(answer.Sessions, s.InfoFor(c.grant, info))
 		}
+		answer.Total = len(answer.Sessions)
 		return c.reply(http.StatusOK, answer)
 	}
 	page, err := s.manager.List(options)
@@ -122,7 +124,7 @@ func listRoute(s *API, c *call) error {
 	for _, info := range page.Sessions {
 		answer.Sessions = append(answer.Sessions, s.InfoFor(c.grant, info))
 	}
-	answer.NextCursor = page.NextCursor
+	answer.NextCursor, answer.Total = page.NextCursor, page.Total
 	return c.reply(http.StatusOK, answer)
 }
 

@@ -11,6 +11,8 @@ type SessionPage struct {
 	Sessions []SessionInfo `json:"sessions"`
 	// NextCursor asks for the next page; it is absent on the last.
 	NextCursor string `json:"next_cursor,omitempty"`
+	// Total counts the sessions of all pages. It is on the first page only.
+	Total int `json:"total,omitempty"`
 }
 
 // NewSession is the request for a new session. An empty agent or workspace means

@@ -39,6 +39,8 @@ type Options struct {
 	DelegatedBy, Schedule string
 	// Resumable selects the sessions in which a pause or an interruption waits to be resumed.
 	Resumable bool
+	// Sort is the order; empty is ByUpdated.
+	Sort Sort
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
 	// Cursor is the NextCursor of the previous page.
@@ -48,9 +50,26 @@ type Options struct {
 // AnyJob selects all jobs.
 const AnyJob event.JobStatus = "any"
 
-// Page is a page of the session list, newest first.
+// Sort is an order of the session list.
+type Sort string
+
+// The orders: the newest activity first, the newest session first, and by name without
+// regard to case.
+const (
+	ByUpdated Sort = "updated"
+	ByCreated Sort = "created"
+	ByName    Sort = "name"
+)
+
+// Values are the orders.
+func (Sort) Values() []string { return []string{string(ByUpdated), string(ByCreated), string(ByName)} }
+
+// Page is a page of the session list.
 type Page struct {
 	Sessions []Info
+	// Total counts the sessions of all pages. Only the first page, which has no cursor,
+	// has it.
+	Total int
 	// NextCursor is empty on the last page.
 	NextCursor string
 }
@@ -58,8 +77,31 @@ type Page struct {
 // cursor is the end of a page. It is a position in the order and not a session,
 // so it stays valid when sessions come, go and move.
 type cursor struct {
-	UpdatedAt time.Time `json:"u"`
+	// At is the time by which the list is sorted; zero if it is sorted by Name.
+	At        time.Time `json:"u,omitzero"`
+	Name      string    `json:"n,omitempty"`
 	SessionID string    `json:"s"`
+	// Sort is the order; empty is ByUpdated.
+	Sort Sort `json:"o,omitempty"`
+}
+
+// cursorOf returns the place of a session in the order.
+func (o Sort) cursorOf(info Info) cursor {
+	switch o {
+	case ByCreated:
+		return cursor{At: info.CreatedAt, SessionID: info.SessionID, Sort: o}
+	case ByName:
+		return cursor{Name: strings.ToLower(info.Name), SessionID: info.SessionID, Sort: o}
+	}
+	return cursor{At: info.UpdatedAt, SessionID: info.SessionID}
+}
+
+// compare orders places: times newest first, names from a to z.
+func (c cursor) compare(other cursor) int {
+	if by := strings.Compare(c.Name, other.Name); by != 0 {
+		return by
+	}
+	return journal.Place{UpdatedAt: c.At, SessionID: c.SessionID}.Compare(journal.Place{UpdatedAt: other.At, SessionID: other.SessionID})
 }
 
 func (c cursor) encode() string {
@@ -79,49 +121,93 @@ func CheckStatus(status string) error {
 	return fmt.Errorf("%w: status is one of %s", state.ErrInvalid, strings.Join(known, ", "))
 }
 
-func decodeCursor(text string) (cursor, error) {
+func decodeCursor(text string, sort Sort) (cursor, error) {
 	var c cursor
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
 		err = json.Unmarshal(data, &c)
 	}
-	if err != nil || c.SessionID == "" {
+	if err != nil || c.SessionID == "" || c.Sort != sort {
 		return c, fmt.Errorf("%w: cursor %q is not one of this list", state.ErrInvalid, text)
 	}
 	return c, nil
 }
 
 // Page returns the page that o selects. newest lists the sessions after a place,
-// newest first; line makes the line of one. A cursor that is not of this list is
-// state.ErrInvalid.
+// newest first; line makes the line of one. A cursor that is not of this list and an
+// unknown order are state.ErrInvalid.
 func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], line func(journal.Metadata) Info) (Page, error) {
 	limit := o.Limit
 	if limit <= 0 {
 		limit = defaultPage
 	}
 	limit = min(limit, maxPage)
+	switch o.Sort {
+	case ByUpdated:
+		o.Sort = ""
+	case "", ByCreated, ByName:
+	default:
+		return Page{}, fmt.Errorf("%w: sort is one of %s", state.ErrInvalid, strings.Join(o.Sort.Values(), ", "))
+	}
 	var from cursor
 	if o.Cursor != "" {
 		var err error
-		if from, err = decodeCursor(o.Cursor); err != nil {
+		if from, err = decodeCursor(o.Cursor, o.Sort); err != nil {
 			return Page{}, err
 		}
 	}
-	words := strings.Fields(strings.ToLower(o.Query))
-	page := Page{Sessions: []Info{}}
-	for m := range newest(journal.Place(from)) {
-		info := line(m)
-		if o.Resumable && !info.Resumable || !o.keepsJob(info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
-			continue
-		}
-		if len(page.Sessions) == limit {
-			last := page.Sessions[limit-1]
-			page.NextCursor = cursor{last.UpdatedAt, last.SessionID}.encode()
-			break
-		}
-		page.Sessions = append(page.Sessions, info)
+	var page Page
+	if o.Sort == "" {
+		page = o.cut(o.kept(newest(journal.Place{UpdatedAt: from.At, SessionID: from.SessionID}), line), limit)
+	} else {
+		page = o.cut(o.sorted(o.kept(newest(journal.Place{}), line), from), limit)
+	}
+	if o.Cursor != "" {
+		page.Total = 0
 	}
 	return page, nil
+}
+
+// kept are the lines that o selects, in the given order.
+func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata) Info) iter.Seq[Info] {
+	words := strings.Fields(strings.ToLower(o.Query))
+	return func(yield func(Info) bool) {
+		for m := range all {
+			info := line(m)
+			if o.Resumable && !info.Resumable || !o.keepsJob(info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
+				continue
+			}
+			if !yield(info) {
+				return
+			}
+		}
+	}
+}
+
+// sorted are the lines in the order of o, after a place.
+func (o Options) sorted(lines iter.Seq[Info], from cursor) iter.Seq[Info] {
+	list := slices.SortedFunc(lines, func(a, b Info) int { return o.Sort.cursorOf(a).compare(o.Sort.cursorOf(b)) })
+	if from.SessionID != "" {
+		list = slices.DeleteFunc(list, func(i Info) bool { return o.Sort.cursorOf(i).compare(from) <= 0 })
+	}
+	return slices.Values(list)
+}
+
+// cut returns the first lines as a page. On the first page it counts the others.
+func (o Options) cut(lines iter.Seq[Info], limit int) Page {
+	page := Page{Sessions: []Info{}}
+	for info := range lines {
+		page.Total++
+		if len(page.Sessions) < limit {
+			page.Sessions = append(page.Sessions, info)
+			continue
+		}
+		page.NextCursor = o.Sort.cursorOf(page.Sessions[limit-1]).encode()
+		if o.Cursor != "" {
+			break
+		}
+	}
+	return page
 }
 
 func (o Options) keepsJob(job *event.JobLine) bool {

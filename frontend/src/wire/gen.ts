@@ -1018,6 +1018,7 @@ export type ServerMessage = ConnectedMessage | EventsMessage | EventsLoadedMessa
 export interface SessionPage {
   sessions: SessionInfo[]
   next_cursor?: string
+  total?: number
 }
 
 export interface NewWorktree {
