@@ -11,6 +11,8 @@ interface Saved {
   sideBySide: boolean
   /** Whether the hint that this device can be told was answered. */
   hinted: boolean
+  /** The editor that links to files open, see text/editor.ts; '' is none. */
+  editor: string
 }
 
 const key = 'abide.prefs'
@@ -80,6 +82,15 @@ export class Prefs {
     this.write()
   }
 
+  get editor(): string {
+    return this.saved.editor
+  }
+
+  set editor(value: string) {
+    this.saved.editor = value
+    this.write()
+  }
+
   private write(): void {
     try {
       localStorage.setItem(key, JSON.stringify(this.saved))
@@ -103,6 +114,7 @@ function read(): Saved {
     inspector: true,
     sideBySide: false,
     hinted: false,
+    editor: '',
   }
   try {
     return { ...defaults, ...(JSON.parse(localStorage.getItem(key) ?? '{}') as Partial<Saved>) }
