@@ -130,6 +130,7 @@ describe('prompts written while the agent is busy', () => {
       'Queue',
       'Stop and send',
       'Send later…',
+      'Run in background…',
     ])
     await menu.getByRole('menuitem', { name: 'Stop and send' }).click()
     await hub.event(id, 'turn_end', second.seq)

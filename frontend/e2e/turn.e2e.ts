@@ -130,7 +130,11 @@ describe('a person decides from a phone', () => {
     await screen.composer.fill('Water the plants')
     const when = screen.page.getByRole('menu', { name: 'Send' })
     await hold(screen.page.getByRole('button', { name: 'Send', exact: true }), when)
-    expect(await when.getByRole('menuitem').allInnerTexts()).toEqual(['Send now', 'Send later…'])
+    expect(await when.getByRole('menuitem').allInnerTexts()).toEqual([
+      'Send now',
+      'Send later…',
+      'Run in background…',
+    ])
     await shot(screen, 'send-menu-390')
     await when.getByRole('menuitem', { name: 'Send later…' }).click()
     const dialog = screen.page.getByRole('dialog', { name: 'Send later' })
