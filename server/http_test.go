@@ -45,11 +45,13 @@ func TestSessionsOverHTTP(t *testing.T) {
 	}
 	seen, cursor := map[string]bool{}, ""
 	for {
-		var page struct {
-			Sessions   []wire.SessionInfo `json:"sessions"`
-			NextCursor string             `json:"next_cursor"`
-		}
+		var page wire.SessionPage
 		h.api("GET", "/api/sessions?limit=2&cursor="+cursor, nil).decode(t, &page)
+		if cursor == "" {
+			require.Equal(t, 5, page.Total)
+		} else {
+			require.Zero(t, page.Total)
+		}
 		require.LessOrEqual(t, len(page.Sessions), 2)
 		for _, info := range page.Sessions {
 			require.False(t, seen[info.SessionID])
@@ -65,7 +67,8 @@ func TestSessionsOverHTTP(t *testing.T) {
 	require.Equal(t, 404, h.api("GET", "/api/sessions/"+made.SessionID, nil).status)
 	for path, want := range map[string]int{
 		"/api/sessions?limit=0": 400, "/api/sessions?limit=x": 400, "/api/sessions?limit=9999": 400, "/api/sessions?cursor=bogus": 400,
-		"/api/sessions?status=bogus": 400, "/api/sessions?status=all": 200, "/api/sessions?resumable=no": 400, "/api/sessions?resumable=true": 200, "/api/sessions?sort=size": 400, "/api/sessions?sort=name": 200,
+		"/api/sessions?status=bogus": 400, "/api/sessions?status=all": 200, "/api/sessions?resumable=no": 400, "/api/sessions?resumable=true": 200,
+		"/api/sessions?sort=size": 400, "/api/sessions?sort=name": 200,
 	} {
 		require.Equal(t, want, h.api("GET", path, nil).status, path)
 	}
