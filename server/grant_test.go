@@ -116,9 +116,7 @@ func TestRoutesHoldToTheScope(t *testing.T) {
 			require.Equal(t, !allowed, res.status == 403, "%s %s as %s: %d %s", c.method, c.path, who, res.status, res.body)
 		}
 	}
-	var list struct {
-		Sessions []wire.SessionInfo `json:"sessions"`
-	}
+	var list wire.SessionPage
 	h.do("GET", "/api/sessions", nil, scopes["viewer"]).decode(t, &list)
 	require.Len(t, list.Sessions, 1)
 	require.Equal(t, s.ID(), list.Sessions[0].SessionID)

@@ -198,11 +198,8 @@ func (h *hub) statuses(token string) map[string]string {
 	h.t.Helper()
 	res := h.do("GET", "/api/sessions", nil, http.Header{"Authorization": {"Bearer " + token}})
 	require.Equal(h.t, 200, res.status, res.body)
-	var page struct{ Sessions []wire.SessionInfo }
-	res.decode(h.t, &struct {
-		Sessions   *[]wire.SessionInfo `json:"sessions"`
-		NextCursor string              `json:"next_cursor"`
-	}{Sessions: &page.Sessions})
+	var page wire.SessionPage
+	res.decode(h.t, &page)
 	all := map[string]string{}
 	for _, s := range page.Sessions {
 		all[s.SessionID] = string(s.Status)

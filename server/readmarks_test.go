@@ -36,10 +36,7 @@ func (h *hub) readSeq(s *session.BackgroundSession, as http.Header) event.Seq {
 	h.t.Helper()
 	var line wire.SessionInfo
 	h.do("GET", "/api/sessions/"+s.ID(), nil, as).decode(h.t, &line)
-	var list struct {
-		Sessions []wire.SessionInfo `json:"sessions"`
-		Next     string             `json:"next_cursor"`
-	}
+	var list wire.SessionPage
 	h.do("GET", "/api/sessions?limit=200", nil, as).decode(h.t, &list)
 	for _, of := range list.Sessions {
 		if of.SessionID == s.ID() {

@@ -262,9 +262,7 @@ func TestACreationThatIsSentAgainMakesOneSessionAndOnePrompt(t *testing.T) {
 
 	refused := h.api("POST", "/api/sessions", map[string]string{"prompt": "  "})
 	require.Equal(t, 400, refused.status, refused.body)
-	var list struct {
-		Sessions []wire.SessionInfo `json:"sessions"`
-	}
+	var list wire.SessionPage
 	h.api("GET", "/api/sessions", nil).decode(t, &list)
 	require.Len(t, list.Sessions, 1, "a refused creation left a session behind")
 }
