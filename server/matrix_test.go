@@ -61,7 +61,7 @@ func routeNeeds() map[string]need {
 		"GET /api/agents": owner, "GET /api/audit": owner, "POST /api/sessions": owner, "POST /api/import": owner, "POST " + one + "/fork": owner,
 		"GET " + one + "/files": act, "GET " + one + "/file": act, "GET " + one + "/complete": act, "GET " + one + "/changes": act, "GET " + one + "/change": act, "GET " + one + "/branch": act, "POST " + one + "/branch/commit": act, "POST " + one + "/branch/update": act, "POST " + one + "/branch/merge": manage, "POST " + one + "/branch/push": manage, "POST " + one + "/branch/pull-request": manage, "POST " + one + "/branch/discard": manage,
 		"GET " + one + "/undo": act, "POST " + one + "/undo": manage, "POST " + one + "/redo": manage,
-		"GET /api/jobs": owner, "POST /api/jobs": owner, "POST /api/jobs/start": owner, "GET /api/jobs/{id}": read, "GET /api/jobs/{id}/events": read, "POST /api/jobs/{id}/cancel": manage, "POST /api/jobs/{id}/retry": manage,
+		"GET /api/jobs": owner, "POST /api/jobs": owner, "POST /api/jobs/start": owner, "GET /api/jobs/{id}": read, "GET /api/jobs/{id}/events": read, "POST /api/jobs/{id}/cancel": manage, "POST /api/jobs/{id}/retry": owner, "POST /api/jobs/{id}/discard-others": owner,
 		"POST /api/schedules": owner, "GET /api/schedules": owner, "GET /api/schedules/{schedule}": owner, "DELETE /api/schedules/{schedule}": owner, "POST /api/schedules/{schedule}/pause": owner, "POST /api/schedules/{schedule}/resume": owner,
 		"GET /api/worktrees": owner, "POST /api/worktrees/remove": owner, "POST /api/worktrees/prune": owner,
 		"GET /api/folders": owner, "POST /api/folders": owner, "GET /api/folder": owner, "POST /api/folder/allow": owner,

@@ -201,6 +201,11 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	_, err = h.manager.Session(context.Background(), job.JobID) // as open as the others
 	require.NoError(t, err)
 
+	attempt, _, err := h.manager.CreateJob(context.Background(), session.CreateRequest{Agent: "puppet"}, event.Job{Task: "say hello", Attempts: 2}) // the other is gone
+	require.NoError(t, err)
+	_, err = h.manager.Session(context.Background(), attempt.SessionID)
+	require.NoError(t, err)
+
 	daily := map[string]any{"job": map[string]any{"task": "say hello", "worktree": false}, "cron": "0 3 * * *"}
 	var schedule wire.Schedule
 	h.api("POST", "/api/schedules", daily).decode(t, &schedule)
@@ -219,6 +224,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/jobs/start", "", map[string]any{"task": "say hello"}},
 		{"POST", "/api/jobs/{id}/cancel", "/api/jobs/" + job.JobID + "/cancel", nil},
 		{"POST", "/api/jobs/{id}/retry", "/api/jobs/" + job.JobID + "/retry", nil},
+		{"POST", "/api/jobs/{id}/discard-others", "/api/jobs/" + attempt.SessionID + "/discard-others", nil},
 		{"GET", "/api/sessions/{id}/interruption", cut[0].path + "/interruption", nil},
 		{"POST", "/api/sessions/{id}/resume", cut[0].path + "/resume", cut[0].body},
 		{"POST", "/api/sessions/{id}/dismiss", cut[1].path + "/dismiss", cut[1].body},

@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/worktree"
 )
 
 // hashOf identifies the content of a request.
@@ -116,6 +117,11 @@ func (m *Manager) DiscardCopy(ctx context.Context, id string, confirm []string, 
 		return m.worktrees.Gone(*w) // an answer was lost, or a person removed it
 	}
 	return err
+}
+
+// DiscardWhole is DiscardCopy that loses what would be lost.
+func (m *Manager) DiscardWhole(ctx context.Context, id string, actor event.Actor) error {
+	return m.DiscardCopy(ctx, id, worktree.AllNeeds(), actor)
 }
 
 // act does it, and writes about it.

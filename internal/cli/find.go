@@ -196,7 +196,7 @@ func valuesOf(name string) []string {
 		"format": {"jsonl", "markdown", "html", "zip"}, "redact": {"secrets", "paths", "images", "thoughts", "outputs", "preview"},
 		"way": {"auto", "server", "local", "segmented"}, "worktree": {"keep", "remove", "discard"},
 		"method": {"merge", "rebase", "squash", "ff"}, "preset": {"read", "edit", "edit_test"}, "overlap": {"skip", "queue"}, "rules scope": {"session", "agent"},
-		"queue …": {"add", "edit", "move", "rm"}, "branch …": append(branchActs(), "commit"), "job …": {"run", "ls", "show", "cancel", "retry"},
+		"queue …": {"add", "edit", "move", "rm"}, "branch …": append(branchActs(), "commit"), "job …": {"run", "ls", "show", "cancel", "retry", "attempts", "discard-others"},
 		"schedule …": {"add", "ls", "show", "pause", "resume", "rm"},
 		"rules …":    {"add", "rm"}, "rules add …": {"allow", "reject"}, "rules add allow …": kinds, "rules add reject …": kinds,
 		"devices …": {"revoke"}, "worktrees …": {"rm"},

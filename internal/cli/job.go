@@ -48,19 +48,22 @@ type jobFlags struct {
 	retention                  string
 	branch, base, auditor      string
 	session, schedule          string
+	attempts                   int
+	agents, models             []string
 }
 
 func (v jobVerbs) command() *cobra.Command {
 	var f jobFlags
 	cmd := v.onHub(&cobra.Command{
-		Use:   "job run TASK | ls | show ID | cancel ID | retry ID",
+		Use:   "job run TASK | ls | show ID | cancel ID | retry ID | attempts ID | discard-others ID",
 		Short: "Run work to its end without a person",
 		Long: "A job is a session with a task, a policy and an end, which nobody has to watch. run makes one and prints its id; a task\n" +
 			"of - is read from stdin. Its agent may read; --preset edit lets it edit files, too, and edit_test run the project's test\n" +
 			"commands. --allow adds a kind of action, with a path or, for execute, a command: edit:src, 'execute:npm test',\n" +
 			"'execute:go test *'. What is outside is refused. It works in a working copy of the folder's repository, unless --here.\n" +
 			"With --wait it exits with 0 when the job is completed, 1 when it failed or was cancelled, 4 when it waits for a person, and 5\n" +
-			"after --timeout. `abide tail ID` follows a job.",
+			"after --timeout. `abide tail ID` follows a job. With --attempts several jobs attempt the task, each in a working copy of its\n" +
+			"own: attempts compares them, `abide branch ID merge` merges one, and discard-others cancels and discards the rest.",
 		Example: "abide job run --preset edit 'fix the typos in docs'\nabide job ls --status running\nabide job show 9f3a\nabide job cancel 9f3a",
 		Args:    jobArgs,
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
@@ -83,6 +86,10 @@ func (v jobVerbs) command() *cobra.Command {
 		case "cancel":
 			job, err := hub.CancelJob(ctx, id)
 			return v.line(job, err)
+		case "attempts":
+			return v.attempts(ctx, hub, id)
+		case "discard-others":
+			return v.discardOthers(ctx, hub, id)
 		default:
 			job, err := hub.RetryJob(ctx, id, rand.Text())
 			return v.line(job, err)
@@ -90,6 +97,9 @@ func (v jobVerbs) command() *cobra.Command {
 	})
 	f.define(cmd, "run")
 	flags := cmd.Flags()
+	flags.IntVar(&f.attempts, "attempts", 0, "with run, let `N` jobs attempt the task, at most 4, each in a working copy of its own")
+	flags.StringSliceVar(&f.agents, "agents", nil, "with run --attempts, the agents `A,B` in turn")
+	flags.StringSliceVar(&f.models, "models", nil, "with run --attempts, the models `M,N` in turn")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
@@ -124,9 +134,9 @@ func (f *jobFlags) define(cmd *cobra.Command, verb string) {
 }
 
 func jobArgs(_ *cobra.Command, args []string) error {
-	want := map[string]int{"run": 2, "ls": 1, "show": 2, "cancel": 2, "retry": 2}
+	want := map[string]int{"run": 2, "ls": 1, "show": 2, "cancel": 2, "retry": 2, "attempts": 2, "discard-others": 2}
 	if len(args) == 0 || want[args[0]] != len(args) {
-		return fmt.Errorf("job takes run TASK, ls, show ID, cancel ID or retry ID")
+		return fmt.Errorf("job takes run TASK, ls, show ID, cancel ID, retry ID, attempts ID or discard-others ID")
 	}
 	return nil
 }
@@ -135,6 +145,7 @@ func jobArgs(_ *cobra.Command, args []string) error {
 func (f jobFlags) request(task, folder string) (wire.NewJob, error) {
 	j := wire.NewJob{
 		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor, Retention: event.JobRetention(f.retention),
+		Attempts: f.attempts, Agents: f.agents, Models: f.models,
 		Policy: event.JobPolicy{Preset: event.JobPreset(f.preset)},
 	}
 	for _, text := range f.allow {
@@ -182,6 +193,9 @@ func (v jobVerbs) run(ctx context.Context, hub *client.Hub, f jobFlags, task str
 			return err
 		}
 		return v.line(job, err)
+	}
+	if f.attempts > 1 {
+		return v.waitForAll(ctx, hub, job.JobID, f.timeout)
 	}
 	return v.wait(ctx, hub, job.JobID, f.timeout)
 }

@@ -25,16 +25,16 @@ func (h *Hub) changeJob(ctx context.Context, path, key string, body any) (wire.J
 }
 
 // JobFilter selects jobs: those with a status, that a session delegated, that a schedule
-// made. Empty fields select any.
+// made, that attempt the task of a first job. Empty fields select any.
 type JobFilter struct {
-	Status            event.JobStatus
-	Session, Schedule string
+	Status                      event.JobStatus
+	Session, Schedule, Attempts string
 }
 
 // Jobs is a page of jobs, newest first.
 func (h *Hub) Jobs(ctx context.Context, f JobFilter, cursor string) (wire.Jobs, error) {
 	query := url.Values{"limit": {"200"}}
-	for name, value := range map[string]string{"status": string(f.Status), "session": f.Session, "schedule": f.Schedule, "cursor": cursor} {
+	for name, value := range map[string]string{"status": string(f.Status), "session": f.Session, "schedule": f.Schedule, "attempts": f.Attempts, "cursor": cursor} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -59,6 +59,13 @@ func (h *Hub) CancelJob(ctx context.Context, id string) (wire.JobInfo, error) {
 // RetryJob makes a job anew that has ended.
 func (h *Hub) RetryJob(ctx context.Context, id, key string) (wire.JobInfo, error) {
 	return h.changeJob(ctx, jobPath(id)+"/retry", key, nil)
+}
+
+// DiscardOthers cancels the other attempts at a job's task and discards their working
+// copies. It returns those that are still ending: it is to be called again.
+func (h *Hub) DiscardOthers(ctx context.Context, id string) (ending wire.Jobs, err error) {
+	err = h.do(ctx, http.MethodPost, jobPath(id)+"/discard-others", nil, &ending)
+	return ending, err
 }
 
 func jobPath(id string) string { return "/api/jobs/" + url.PathEscape(id) }

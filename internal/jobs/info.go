@@ -15,7 +15,7 @@ import (
 func Line(info list.Info) wire.JobInfo {
 	j := info.Job
 	out := wire.JobInfo{
-		JobID: info.SessionID, SessionID: j.DelegatedBy, ScheduleID: j.ScheduleID, Repo: info.ProjectRoot, RequestedBy: j.RequestedBy, Agent: info.Agent, Title: j.Title,
+		JobID: info.SessionID, SessionID: j.DelegatedBy, ScheduleID: j.ScheduleID, Attempts: j.Attempts, AttemptOf: j.AttemptOf, Repo: info.ProjectRoot, RequestedBy: j.RequestedBy, Agent: info.Agent, Title: j.Title,
 		Status: j.Status, Error: j.Reason, Priority: j.Priority, Retention: j.Retention, CreatedAt: info.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
 		Rounds: j.Rounds, Last: j.Last,
 	}

@@ -36,6 +36,8 @@ type Order struct {
 	// Here means that it works in Workspace itself. Other jobs there wait for it.
 	Here bool
 	Job  event.Job
+	// Agents and Models are those of the attempts in turn, instead of the session's.
+	Agents, Models []string
 }
 
 // OrderOf is the order of a client's request by an actor. A key makes it repeatable.
@@ -44,8 +46,9 @@ func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
 		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: by, Key: key},
 		Job: event.Job{
 			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
-			Auditor: in.Auditor, Retention: in.Retention,
+			Auditor: in.Auditor, Retention: in.Retention, Attempts: in.Attempts,
 		},
+		Agents: in.Agents, Models: in.Models,
 	}
 	if w := in.Worktree; w != nil && w.Here {
 		o.Here = true
@@ -55,14 +58,35 @@ func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
 	return o
 }
 
-// Create makes a job, which waits for its start. It is checked first; its errors are those
-// of package session. With a key, a repeated request gets the job of the first one, and made
-// is false.
+// Create makes a job, which waits for its start, and its further attempts. All are checked
+// first; its errors are those of package session. With a key, a repeated request gets the
+// job of the first one, and made is false; attempts that are missing are made.
 func (r *Runner) Create(ctx context.Context, o Order) (info list.Info, made bool, err error) {
-	if err := r.Check(ctx, &o); err != nil {
+	all, err := o.attempts()
+	if err != nil {
 		return list.Info{}, false, err
 	}
-	return r.manager.CreateJob(ctx, o.Session, o.Job)
+	for i := range all {
+		if err := r.Check(ctx, &all[i]); err != nil {
+			return list.Info{}, false, err
+		}
+		if err := r.checkUnmade(ctx, all[i], len(all)); err != nil {
+			return list.Info{}, false, err
+		}
+	}
+	for i, o := range all {
+		if i == 0 {
+			if info, made, err = r.manager.CreateJob(ctx, o.Session, o.Job); err != nil {
+				return info, made, err
+			}
+			continue
+		}
+		o.Job.AttemptOf = info.SessionID
+		if _, _, err := r.manager.CreateJob(ctx, o.Session, o.Job); err != nil {
+			return info, made, fmt.Errorf("attempt %d was not made, those before it were: %w", i+1, err)
+		}
+	}
+	return info, made, nil
 }
 
 // Check refuses what Create would refuse before it makes anything, and completes o.
@@ -89,6 +113,9 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 		if _, err := gitstate.Find(folder); err == nil {
 			o.Session.Worktree = &session.NewWorktree{}
 		}
+	}
+	if o.Job.Attempts > 0 && o.Session.Worktree == nil {
+		return fmt.Errorf("%w: each attempt works in its own working copy, and %s is in no repository: leave attempts out", state.ErrInvalid, folder)
 	}
 	if o.Session.Mode, err = modeFor(o.Session.Mode, current, o.Session.Agent); err != nil {
 		return err
@@ -206,7 +233,7 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 		return list.Info{}, false, fmt.Errorf("%w: the job is %s: cancel it first", state.ErrConflict, job.Status)
 	}
 	was, given := b.Info(), job.Given
-	given.RetryOf, given.ScheduleID = id, ""
+	given.RetryOf, given.ScheduleID, given.Attempts, given.AttemptOf = id, "", 0, ""
 	if given.Mode, err = modeFor(given.Mode, r.manager.Settings(), was.Agent); err != nil {
 		return list.Info{}, false, err
 	}
@@ -237,6 +264,9 @@ func (r *Runner) List(status event.JobStatus, o list.Options) (list.Page, error)
 	o.Status, o.Jobs = "all", list.AnyJob
 	if id := o.DelegatedBy; id != "" && !r.manager.Listed(id) && !r.named(list.Options{DelegatedBy: id}) {
 		return list.Page{}, fmt.Errorf("%w: there is no session %q, and no job that one of this id delegated: give the whole id", state.ErrInvalid, id)
+	}
+	if id := o.AttemptsOf; id != "" && !r.named(list.Options{AttemptsOf: id}) {
+		return list.Page{}, fmt.Errorf("%w: there is no job %q: give the whole id of the first attempt", state.ErrInvalid, id)
 	}
 	if status != "" {
 		o.Jobs = status

@@ -2,14 +2,23 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // CheckNew refuses a request that Create would refuse now.
 func (r *Runner) CheckNew(ctx context.Context, in wire.NewJob, by event.Actor) error {
 	o := OrderOf(in, by, "")
+	all, err := o.attempts()
+	if err != nil {
+		return err
+	}
+	if o = all[0]; len(all) > 1 {
+		return fmt.Errorf("%w: a schedule makes one job each time: leave attempts out", state.ErrInvalid)
+	}
 	if err := r.Check(ctx, &o); err != nil {
 		return err
 	}

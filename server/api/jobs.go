@@ -41,6 +41,7 @@ func jobRows() section {
 						{"status", "queued, running, stopping, parked, completed, failed, cancelled", ""},
 						{"project", "a project root or workspace", ""},
 						{"session", "those that this session delegated; 400 if nothing knows the id", ""},
+						{"attempts", "the attempts at the task of this job, which is the first of them; 400 if nothing knows the id", ""},
 						{"schedule", "those that this schedule made; 400 if nothing knows the id", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
@@ -64,7 +65,11 @@ func jobRows() section {
 			},
 			{
 				"POST", oneJob + "/retry", auth.Credential, auth.Manage, false, retryJobRoute,
-				doc{summary: "Make a new job of one that has ended, with what that was given. 409 before its end.", headers: key, out: wire.JobInfo{}, status: http.StatusCreated, repeated: http.StatusOK},
+				doc{summary: "Make a new job of one that has ended, with what that was given. It takes a credential that may make sessions. 409 before its end.", headers: key, out: wire.JobInfo{}, status: http.StatusCreated, repeated: http.StatusOK},
+			},
+			{
+				"POST", oneJob + "/discard-others", auth.Credential, auth.Manage, false, discardOthersRoute,
+				doc{summary: "Cancel the other attempts at the job's task, and discard their working copies and branches with all that they changed. The answer has those that are still ending, whose copies are left: ask again. It takes a credential for all sessions. 409 if it is the only attempt.", out: wire.Jobs{}, status: http.StatusOK},
 			},
 		},
 	}
@@ -100,13 +105,28 @@ func jobsRoute(s *API, c *call) error {
 		}
 	}
 	page, err := s.jobs.List(event.JobStatus(q.Get("status")), list.Options{
-		Project: q.Get("project"), DelegatedBy: q.Get("session"), Schedule: schedule, Limit: limit, Cursor: q.Get("cursor"),
+		Project: q.Get("project"), DelegatedBy: q.Get("session"), Schedule: schedule, AttemptsOf: q.Get("attempts"), Limit: limit, Cursor: q.Get("cursor"),
 	})
 	if err != nil {
 		return err
 	}
 	answer := wire.Jobs{Jobs: []wire.JobInfo{}, NextCursor: page.NextCursor}
 	for _, info := range page.Sessions {
+		answer.Jobs = append(answer.Jobs, jobs.Line(info))
+	}
+	return c.reply(http.StatusOK, answer)
+}
+
+func discardOthersRoute(s *API, c *call) error {
+	if !c.grant.May(auth.Manage, "") {
+		return Forbidden()
+	}
+	ending, err := s.jobs.DiscardOthers(c.r.Context(), mux.Vars(c.r)["id"], c.grant.By())
+	if err != nil {
+		return err
+	}
+	answer := wire.Jobs{Jobs: []wire.JobInfo{}}
+	for _, info := range ending {
 		answer.Jobs = append(answer.Jobs, jobs.Line(info))
 	}
 	return c.reply(http.StatusOK, answer)
@@ -164,6 +184,9 @@ func cancelJobRoute(s *API, c *call) error {
 }
 
 func retryJobRoute(s *API, c *call) error {
+	if !c.grant.May(auth.Manage, "") {
+		return Forbidden()
+	}
 	info, made, err := s.jobs.Retry(c.r.Context(), mux.Vars(c.r)["id"], c.r.Header.Get("Idempotency-Key"), c.grant.By())
 	if err != nil {
 		return err

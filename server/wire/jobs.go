@@ -35,6 +35,12 @@ type NewJob struct {
 	Auditor string `json:"auditor,omitempty"`
 	// Retention is how long the job is to be kept after its end. It is recorded.
 	Retention event.JobRetention `json:"retention,omitempty"`
+	// Attempts is how many jobs attempt the task, from 2 to 4, each in its own working copy;
+	// absent or 1 is one job. Agents and Models are theirs in turn, instead of Agent and
+	// Model, at most as many as there are attempts.
+	Attempts int      `json:"attempts,omitempty"`
+	Agents   []string `json:"agents,omitempty"`
+	Models   []string `json:"models,omitempty"`
 }
 
 // JobPlace is a NewWorktree, or false.
@@ -62,6 +68,10 @@ type JobInfo struct {
 	// SessionID is the session that delegated it, ScheduleID the schedule that made it.
 	SessionID  string `json:"session_id,omitempty"`
 	ScheduleID string `json:"schedule_id,omitempty"`
+	// Attempts is how many jobs attempt the task; absent is this one alone. AttemptOf is the
+	// first of them; absent in the first.
+	Attempts  int    `json:"attempts,omitempty"`
+	AttemptOf string `json:"attempt_of,omitempty"`
 	// Repo is the project, Branch the branch of its working copy.
 	Repo        string          `json:"repo"`
 	Branch      string          `json:"branch,omitempty"`

@@ -17,9 +17,13 @@ type Job struct {
 	// ScheduleID is the schedule that made the job; empty if none did.
 	ScheduleID string `json:"schedule_id,omitempty"`
 	// RetryOf is the job that this one does again.
-	RetryOf string    `json:"retry_of,omitempty"`
-	Policy  JobPolicy `json:"policy"`
-	Caps    JobCaps   `json:"caps"`
+	RetryOf string `json:"retry_of,omitempty"`
+	// Attempts is how many jobs attempt the task, each in its own working copy; 0 is this
+	// one alone. AttemptOf is the first of them; empty in the first.
+	Attempts  int       `json:"attempts,omitempty"`
+	AttemptOf string    `json:"attempt_of,omitempty"`
+	Policy    JobPolicy `json:"policy"`
+	Caps      JobCaps   `json:"caps"`
 	// Resume is what happens to an interrupted job; empty is JobAsk.
 	Resume JobResume `json:"resume,omitempty"`
 	// Priority: jobs with a higher one start first.
@@ -128,6 +132,9 @@ type JobLine struct {
 	Retention   JobRetention `json:"retention,omitempty"`
 	DelegatedBy string       `json:"delegated_by,omitempty"`
 	ScheduleID  string       `json:"schedule_id,omitempty"`
+	// Attempts and AttemptOf are those of Job.
+	Attempts  int    `json:"attempts,omitempty"`
+	AttemptOf string `json:"attempt_of,omitempty"`
 	// RequestedBy is who made it.
 	RequestedBy string `json:"requested_by,omitempty"`
 	// StartedAt and FinishedAt are absent before.

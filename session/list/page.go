@@ -37,6 +37,8 @@ type Options struct {
 	// DelegatedBy selects the jobs that this session delegated, Schedule those that this
 	// schedule made.
 	DelegatedBy, Schedule string
+	// AttemptsOf selects the jobs that attempt the task of this first one, and it.
+	AttemptsOf string
 	// Resumable selects the sessions in which a pause or an interruption waits to be resumed.
 	Resumable bool
 	// Sort is the order; empty is ByUpdated.
@@ -174,7 +176,7 @@ func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata
 	return func(yield func(Info) bool) {
 		for m := range all {
 			info := line(m)
-			if o.Resumable && !info.Resumable || !o.keepsJob(info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
+			if o.Resumable && !info.Resumable || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
 				continue
 			}
 			if !yield(info) {
@@ -210,9 +212,12 @@ func (o Options) cut(lines iter.Seq[Info], limit int) Page {
 	return page
 }
 
-func (o Options) keepsJob(job *event.JobLine) bool {
+func (o Options) keepsJob(id string, job *event.JobLine) bool {
 	if o.Jobs == "" {
 		return true
+	}
+	if first := o.AttemptsOf; first != "" && first != id && (job == nil || first != job.AttemptOf) {
+		return false
 	}
 	return job != nil && (o.Jobs == AnyJob || o.Jobs == job.Status) &&
 		(o.DelegatedBy == "" || o.DelegatedBy == job.DelegatedBy) && (o.Schedule == "" || o.Schedule == job.ScheduleID)

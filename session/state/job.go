@@ -124,7 +124,7 @@ type Round struct {
 
 // JobLineOf is a job before its first event, in lists.
 func JobLineOf(j event.Job) event.JobLine {
-	return event.JobLine{Status: event.JobQueued, Title: FirstSentence(j.Task), Priority: j.Priority, DelegatedBy: j.DelegatedBy, ScheduleID: j.ScheduleID, Retention: j.Retention}
+	return event.JobLine{Status: event.JobQueued, Title: FirstSentence(j.Task), Priority: j.Priority, DelegatedBy: j.DelegatedBy, ScheduleID: j.ScheduleID, Attempts: j.Attempts, AttemptOf: j.AttemptOf, Retention: j.Retention}
 }
 
 // Status returns where a job is whose session has a status.

@@ -77,6 +77,9 @@ func (c Copy) Safe() bool {
 	return c.Removable() == nil && over && c.Unknown == "" && c.Uncommitted == 0 && (c.Commits == 0 || c.head.Branch != "")
 }
 
+// AllNeeds confirms everything that Needs may list.
+func AllNeeds() []string { return []string{NeedUncommitted, NeedCommits, NeedSessions, NeedUnknown} }
+
 // Needs lists what a person has yet to confirm before it is removed, with its branch if
 // discard.
 func (c Copy) Needs(discard bool, confirmed []string) []string {

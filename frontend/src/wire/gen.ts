@@ -84,6 +84,8 @@ export interface Job {
   delegated_by?: string
   schedule_id?: string
   retry_of?: string
+  attempts?: number
+  attempt_of?: string
   policy: JobPolicy
   caps: JobCaps
   resume?: JobResume
@@ -860,6 +862,8 @@ export interface JobLine {
   retention?: JobRetention
   delegated_by?: string
   schedule_id?: string
+  attempts?: number
+  attempt_of?: string
   requested_by?: string
   started_at?: string
   finished_at?: string
@@ -1196,6 +1200,9 @@ export interface NewJob {
   priority?: number
   auditor?: string
   retention?: JobRetention
+  attempts?: number
+  agents?: string[]
+  models?: string[]
 }
 
 export interface JobUsage {
@@ -1228,6 +1235,8 @@ export interface JobInfo {
   job_id: string
   session_id?: string
   schedule_id?: string
+  attempts?: number
+  attempt_of?: string
   repo: string
   branch?: string
   requested_by?: string
