@@ -33,10 +33,10 @@ for (const size of [phone, desk]) {
       await choice.focus()
       await page.keyboard.type('VS')
     }
-    const host = page.getByRole('textbox', { name: /^The hub’s machine/ })
+    const host = page.getByRole('textbox', { name: /^SSH host of the hub/ })
     await host.fill('-oBad')
     await host.press('Tab')
-    await page.getByText('A name like box or ada@box is needed').waitFor()
+    await page.getByText('Enter a host such as box or ada@box').waitFor()
     await host.fill('ada@box')
     await host.press('Tab')
     await host.scrollIntoViewIfNeeded()

@@ -88,18 +88,19 @@ describe('a question', () => {
       await draw(page)
       const options = page.locator('[data-option]')
       expect(await options.count()).toBe(4)
-      // Measured without scrolling, as when the question appears.
-      const reached = await options.evaluateAll((all) =>
-        all.map((option) => {
-          const box = option.getBoundingClientRect()
-          const corners = [box.top + 2, box.bottom - 2].flatMap((y) => [
-            document.elementFromPoint(box.left + 12, y),
-            document.elementFromPoint(box.right - 12, y),
-          ])
-          return corners.every((at) => at !== null && option.contains(at)) && box.height >= 48
-        }),
-      )
-      expect(reached).toEqual([true, true, true, true])
+      // Measured without scrolling, as when the question appears, once the sheet has its height.
+      const reached = () =>
+        options.evaluateAll((all) =>
+          all.map((option) => {
+            const box = option.getBoundingClientRect()
+            const corners = [box.top + 2, box.bottom - 2].flatMap((y) => [
+              document.elementFromPoint(box.left + 12, y),
+              document.elementFromPoint(box.right - 12, y),
+            ])
+            return corners.every((at) => at !== null && option.contains(at)) && box.height >= 48
+          }),
+        )
+      await expect.poll(reached).toEqual([true, true, true, true])
       const sheet = page.getByRole('alertdialog', { name: 'Run this command?' })
       const what = sheet.locator('.what')
       const [seen, all] = await what.evaluate((box) => [box.clientHeight, box.scrollHeight])

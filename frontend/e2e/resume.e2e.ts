@@ -19,7 +19,7 @@ const tool = join(resolve(import.meta.dirname, '../../bin'), 'longsession')
 /** Writes a session of 300 turns, before the hub is started. */
 function longPast(hub: Hub): string {
   const args = ['--data', hub.data, '--events', '3301', '--turn', '11', '--workspace', hub.workspace]
-  return execFileSync(tool, [...args, '--agent', 'calm'], { encoding: 'utf8' }).trim()
+  return execFileSync(tool, [...args, '--agent', 'steady'], { encoding: 'utf8' }).trim()
 }
 
 const card = (screen: Screen) => screen.page.getByRole('region', { name: 'Interrupted turn' })
@@ -47,6 +47,7 @@ describe('an interrupted turn', () => {
     hub = new Hub({
       agents: (home) => ({
         calm: [binaries.abide, 'demo-agent', '--speed', '4'],
+        steady: [binaries.abide, 'demo-agent'], // its restore lasts until a slow machine has clicked Cancel
         moody: ['sh', '-c', `exec ${binaries.abide} demo-agent $(cat ${join(home, 'comes')})`],
       }),
       config: 'resume: {segment_tokens: 1000}\n',

@@ -2,16 +2,18 @@
 // text of an agent), or missing in src/words.json.
 import { choices } from '../../dev/catalogue/state.ts'
 import { states, type State } from '../../dev/catalogue/states.ts'
+import { editors } from '../../src/text/editor.ts'
 import type { View } from './catalogue.ts'
 
 const plain = (text: string) => text.match(/(?<!\p{L})[a-zA-Z]{2,}(?!\p{L})/gu) ?? []
-/** Known plain words: the time zone, the browser's names of days and months, and its error messages, words split between two chunks, the app's name. */
+/** Known plain words: names of editors, the time zone, the browser's names of days and months, and its error messages, words split between two chunks, the app's name. */
 const others = [
   Intl.DateTimeFormat().resolvedOptions().timeZone,
   'Mon Tue Wed Thu Fri Sat Sun',
   'AM PM Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec',
   'Cannot read properties of null reading',
   'anything migration ies abide',
+  ...Object.values(editors),
 ].flatMap(plain)
 
 /** The words that are data of any state, and a few others. */
