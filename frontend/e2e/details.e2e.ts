@@ -37,15 +37,10 @@ test.each([
   if (touch) await tap(page.getByRole('button', { name: 'Details', exact: true }))
   const details = page.getByRole(touch ? 'dialog' : 'complementary', { name: 'Details' })
   await details.getByText('19k of 200k').waitFor()
-  const headings = await details.locator('h2, summary').allInnerTexts()
-  expect(headings.filter((heading) => heading !== 'Details')).toEqual([
-    'Plan',
-    'Files changed',
-    'Usage',
-    'Session',
-    'Viewers',
-    'Inspect',
-  ])
+  const headings = async () =>
+    (await details.locator('h2, summary').allInnerTexts()).filter((heading) => heading !== 'Details')
+  const all = ['Plan', 'Files changed', 'Usage', 'Session', 'Viewers', 'Inspect']
+  await expect.poll(headings).toEqual(all) // some parts load late
   const raw = details.getByRole('button', { name: 'Raw event' })
   expect(await raw.count(), 'behind Inspect').toBe(0)
   await shot(screen, `details-${size.width}`)

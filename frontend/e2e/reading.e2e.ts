@@ -57,4 +57,5 @@ async function read(page: Page, part: string): Promise<string> {
     .replace(/\d{1,2}:\d\d\s[AP]M/g, 'TIME')
     .replace(/\b[A-Z][a-z]{2} \d{1,2}\b/g, 'DAY')
     .replace(/(Waiting for you) [\d.]+ s/g, '$1 TIME')
+    .replace(/\d+ min away/g, 'TIME away')
 }
