@@ -105,9 +105,8 @@ func (r *Runner) others(ctx context.Context, id string) ([]list.Info, error) {
 }
 
 // DiscardOthers cancels the other attempts at the task of a job and discards their working
-// copies with what they changed. It returns those that are still ending, whose copies it
-// left: it is to be called again. What was done stays done, so a call that was cut off is
-// completed by the next one.
+// copies with their changes. It returns the attempts that are still ending; their copies
+// stay until the next call. Repeating an interrupted call completes it.
 func (r *Runner) DiscardOthers(ctx context.Context, id string, by event.Actor) (ending []list.Info, err error) {
 	others, err := r.others(ctx, id)
 	if err != nil {
