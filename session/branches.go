@@ -110,7 +110,7 @@ func (m *Manager) DiscardCopy(ctx context.Context, id string, confirm []string, 
 	}
 	w := worktreeOf(b.log.Metadata())
 	if w == nil {
-		return fmt.Errorf("%w: the session has no working copy of its own; undo puts its files back", state.ErrConflict)
+		return fmt.Errorf("%w: the session has no working copy of its own, and its branch in %s stays: undo puts its files back as they were before a prompt", state.ErrConflict, b.place().Workspace)
 	}
 	err = m.RemoveWorktree(ctx, WorktreeRemoval{Folder: w.Folder, Discard: true, Confirm: confirm, Actor: actor})
 	if errors.Is(err, state.ErrNotFound) {
