@@ -5,6 +5,7 @@ import { defineConfig } from 'vitest/config'
 import { sessionAhead } from './dev/ahead.mjs'
 import { sessionWhole } from './dev/parts.mjs'
 import { icons } from './dev/icons.mjs'
+import { mounted } from './dev/mounted.mjs'
 import { mockHub } from './dev/plugin.mjs'
 import { serviceWorker } from './dev/shell.mjs'
 import { words } from './dev/words.mjs'
@@ -12,7 +13,7 @@ import { words } from './dev/words.mjs'
 // The hub serves the app under a policy without inline scripts, inline styles
 // or data: scripts, so nothing may be inlined into the page.
 export default defineConfig({
-  plugins: [words(), icons(), svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
+  plugins: [words(), icons(), mounted(), svelte(), mockHub(), freshAssets(), sessionAhead(), serviceWorker()],
   // The catalogue reads the golden frames of the hub's own tests.
   server: { fs: { allow: ['..'] } },
   build: {

@@ -127,7 +127,7 @@ function hex(rgb: number[]): string {
 
 function span(text: string, { flags, fg, bg }: Style): Span {
   const classes = [...flags]
-  const named = (kind: string, n: number) => classes.push(`${kind}-${n >= 8 ? 'bright-' : ''}${names[n % 8]}`)
+  const named = (kind: string, n: number) => classes.push(`${kind}-${n === 8 ? 'grey' : names[n % 8]}`)
   if (typeof fg === 'number') named('fg', fg)
   if (typeof bg === 'number') named('bg', bg)
   return {
