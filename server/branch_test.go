@@ -85,3 +85,17 @@ func TestThePushIsTheOwnersAndOffUntilTheProjectAllowsIt(t *testing.T) {
 	require.Contains(t, res.body, `"remote":"origin"`)
 	require.True(t, look().Push.Pushed)
 }
+
+func TestABranchSaysWhetherACommitIsSigned(t *testing.T) {
+	h := startHub(t, hubOptions{git: newGit(t), files: withGit(t)})
+	s := h.session()
+	root := s.Info().Workspace
+	git(t, root, "init", "-q", "-b", "main")
+	git(t, root, "config", "commit.gpgSign", "true")
+	look := func() string { return h.do("GET", "/api/sessions/"+s.ID()+"/branch", nil, bearer(h.token)).body }
+	require.Contains(t, look(), `"signing":"unsigned"`)
+	now := *h.manager.Settings()
+	now.Git = map[string]settings.Git{root: {Sign: true}}
+	require.NoError(t, h.manager.Configure(now))
+	require.Contains(t, look(), `"signing":"signed"`)
+}

@@ -261,7 +261,7 @@ func (m *Manager) help() (leave func(), err error) {
 func (m *Manager) place(b *BackgroundSession) branch.Place {
 	p := b.place()
 	git := m.GitSettings(b)
-	p.Push, p.Forge, p.PullRequests = git.Push, git.Forge, git.PullRequests
+	p.Push, p.Forge, p.PullRequests, p.Sign = git.Push, git.Forge, git.PullRequests, git.Sign
 	return p
 }
 

@@ -48,6 +48,9 @@ func standing(b wire.Branch) string {
 	} else if b.Push != nil {
 		line += "; not pushed to " + b.Push.Remote
 	}
+	if b.Signing != "" {
+		line += "; commits made here are " + b.Signing
+	}
 	if len(b.Conflicts) > 0 {
 		line += "; conflicts with " + base + ": " + strings.Join(b.Conflicts, ", ")
 		if b.ConflictsLeftOut > 0 {

@@ -313,7 +313,7 @@ func (p *Program) branch() *cobra.Command {
 		Use: "branch ID [commit [FILE…] | update | merge | push | pull-request | discard]", Short: "Show where a session's branch stands, or act on it",
 		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace; " +
 			"without --message it takes the session's latest prompt and the agent's last words, after asking. With update, bring the commits of the base to the branch; with merge, bring those of the branch to its base. " +
-			"No hook of the repository runs, and a file that a filter or the line ends of core.autocrlf would change is refused. " +
+			"No hook of the repository runs; your git signs what is made, where it is to and projects.FOLDER.git.sign is on. A file that a filter or the line ends of core.autocrlf would change is refused. " +
 			"With push, push the branch as you would by hand, where projects.FOLDER.git.push is on; else it prints the command. With pull-request, print the page of the remote's host that makes a pull request, filled in; where projects.FOLDER.git.pull_requests names gh or glab, that makes it, and its address is printed. " +
 			"With discard, remove the session's own working copy with its branch; what would be lost is named first.",
 		Example: "abide branch 9f3a\nabide branch 9f3a commit -m 'Trim white space'\nabide branch - commit internal/importer.go -m 'Trim white space'\nabide branch 9f3a update --method rebase\nabide branch 9f3a merge --method squash -m 'Trim white space'\nabide branch 9f3a push",

@@ -111,6 +111,8 @@ type Git struct {
 	// PullRequests is the program that makes pull requests, gh or glab; empty for the page
 	// of the remote's host.
 	PullRequests string
+	// Sign lets the owner's git sign the commits that the hub makes.
+	Sign bool
 }
 
 // Channel is a way beside push to be told of sessions.

@@ -114,7 +114,7 @@ permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
 projects:
-  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true, forge: forgejo, pull_requests: glab}, jobs: {test_commands: [go test *], auditors: {judge: [~/bin/judge, -x], size: [check-size]}, auditor: judge}}}
+  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true, forge: forgejo, pull_requests: glab, sign: true}, jobs: {test_commands: [go test *], auditors: {judge: [~/bin/judge, -x], size: [check-size]}, auditor: judge}}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
@@ -144,7 +144,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 		Projects: map[string]config.Project{
 			filepath.Join(home, "src"):                        {Queue: &config.Queue{Enabled: true, Delay: 250 * time.Millisecond, MaxSize: 3, AfterInterruption: "continue"}},
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
-			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true, Forge: "gitea", PullRequests: "glab"}, Tests: []string{"go test *"},
+			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true, Forge: "gitea", PullRequests: "glab", Sign: true}, Tests: []string{"go test *"},
 				Auditors: map[string][]string{"judge": {filepath.Join(home, "bin/judge"), "-x"}, "size": {"check-size"}}, Auditor: "judge"},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},

@@ -106,6 +106,7 @@ type fileGit struct {
 	Push          bool   `yaml:"push"`
 	Forge         string `yaml:"forge"`
 	PullRequests  string `yaml:"pull_requests"`
+	Sign          bool   `yaml:"sign"`
 }
 
 type fileProjectQueue struct {

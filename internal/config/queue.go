@@ -91,7 +91,7 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		} else if made != "" && !f.Git.Push {
 			return wrong(fmt.Errorf("%s runs as you would run it by hand, which takes push: true, too", made), "git", "pull_requests")
 		}
-		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push, Forge: f.Git.Forge, PullRequests: f.Git.PullRequests}
+		p.Git = &Git{Collaborators: f.Git.Collaborators, Push: f.Git.Push, Forge: f.Git.Forge, PullRequests: f.Git.PullRequests, Sign: f.Git.Sign}
 	}
 	if f.Jobs != nil {
 		for _, command := range f.Jobs.TestCommands {

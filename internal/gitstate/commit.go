@@ -32,6 +32,8 @@ type NewCommit struct {
 	// is committed.
 	Paths   []string
 	Message string
+	// Sign has the commit signed; nil makes it without a signature.
+	Sign *Signing
 	// Begun is called once all is known and nothing that a person sees has changed. Its
 	// error ends the commit.
 	Begun func(Move) error
@@ -53,6 +55,7 @@ func (g *Git) CommitFiles(ctx context.Context, r *Repository, c NewCommit) (Move
 	if err != nil {
 		return Move{}, fmt.Errorf("commit: %w", err)
 	}
+	m.sign = c.Sign
 	made, err := m.commit(ctx, c, message)
 	if err = errors.Join(err, m.close()); err != nil {
 		return made, fmt.Errorf("commit: %w", err)
@@ -103,7 +106,7 @@ func (m *moving) commit(ctx context.Context, c NewCommit, message string) (Move,
 	for i, e := range entries {
 		made.Files[i] = e.path
 	}
-	if made.After, err = m.writeCommit(ctx, m.who.environment(), tree, message, m.at); err != nil {
+	if made.After, err = m.newCommit(ctx, m.who.environment(), tree, message, m.at); err != nil {
 		return Move{}, err
 	}
 	if err := m.holdBranch(ctx); err != nil {

@@ -26,6 +26,8 @@ type Join struct {
 	Forward bool
 	// Message is the one of a commit that is made; empty takes one as git's.
 	Message string
+	// Sign has the commits signed that are made; nil makes them without a signature.
+	Sign *Signing
 	// Begun is called once all is known and nothing that a person sees has changed. Its
 	// error ends it.
 	Begun func(Move) error
@@ -46,6 +48,7 @@ func (g *Git) Join(ctx context.Context, r *Repository, j Join) (Move, error) {
 	if err != nil {
 		return Move{}, fmt.Errorf("%s: %w", j.Method, err)
 	}
+	m.sign = j.Sign
 	made, err := m.join(ctx, j, out)
 	if err = errors.Join(err, m.close()); err != nil {
 		return made, fmt.Errorf("%s: %w", j.Method, err)
@@ -168,7 +171,7 @@ func (m *moving) joined(ctx context.Context, j Join, made *Move) (why string, er
 			return "", errors.Join(err, fmt.Errorf("%w: %s has all changes of %s", ErrNothing, m.branch, j.From))
 		}
 	}
-	made.After, err = m.writeCommit(ctx, m.who.environment(), tree, message, parents...)
+	made.After, err = m.newCommit(ctx, m.who.environment(), tree, message, parents...)
 	if j.Method == "squash" {
 		return "commit: " + subject(message), err
 	}
@@ -252,7 +255,7 @@ func (m *moving) rebased(ctx context.Context, j Join) (string, error) {
 		if next == tree {
 			continue
 		}
-		if onto, err = m.writeCommit(ctx, append(m.who.environment(), c.author...), next, c.message, onto); err != nil {
+		if onto, err = m.newCommit(ctx, append(m.who.environment(), c.author...), next, c.message, onto); err != nil {
 			return "", err
 		}
 		tree = next

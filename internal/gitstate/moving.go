@@ -53,6 +53,7 @@ type moving struct {
 	s      *standIn
 	who    Person
 	config personal
+	sign   *Signing
 	common *os.Root
 	dir    *os.Root // the worktree's own git directory
 	index  *fileLock
@@ -262,25 +263,15 @@ func (m *moving) putIndex(ctx context.Context, made *standIn) error {
 	return err
 }
 
-// writeCommit makes a commit.
+// writeCommit makes a commit without a signature.
 func (m *moving) writeCommit(ctx context.Context, who []string, tree, message string, parents ...string) (string, error) {
-	args := []string{"commit-tree", tree}
-	for _, p := range parents {
-		if p != "" {
-			args = append(args, "-p", p)
-		}
-	}
-	c := m.s.command(m.s.repository.Worktree, append(args, "-F", "-")...)
+	c := m.s.command(m.s.repository.Worktree, commitTree(nil, tree, parents)...)
 	c.env, c.in = append(c.env, who...), strings.NewReader(message)
 	out, err := m.g.output(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	made := strings.TrimSpace(string(out))
-	if !isCommit(made) {
-		return "", fmt.Errorf("write a commit: git says %q", made)
-	}
-	return made, nil
+	return madeCommit(string(out))
 }
 
 // treeOf is the tree of a commit.

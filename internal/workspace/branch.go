@@ -131,6 +131,9 @@ func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, nam
 	}
 	found.Base, found.BaseCommit = base.Branch, base.Commit
 	found.Remote = f.git.Remote(ctx, r)
+	if signs, err := f.git.Signs(ctx, r); err == nil && signs {
+		found.Signing = "unsigned"
+	}
 	if to, err := f.git.Upstream(ctx, r); err == nil && to.Branch != "" && to.Remote != "" {
 		found.Push = &wire.BranchPush{Remote: to.Remote, Pushed: to.Pushed == to.Commit, Command: to.Command(r.Worktree)}
 	}

@@ -96,9 +96,12 @@ func branchRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
+	git := s.manager.GitSettings(own)
+	if git.Sign && found.Signing != "" {
+		found.Signing = "signed"
+	}
 	if found.Push != nil {
 		to := *found.Push // what was found is kept for others
-		git := s.manager.GitSettings(own)
 		to.Allowed = git.Push
 		if git.Push {
 			to.PullRequests = git.PullRequests

@@ -7,7 +7,7 @@ type CommitBranch struct {
 	Files   []string `json:"files,omitempty"`
 	Message string   `json:"message"`
 	// Confirm has what a 409 named in needs: turn (a turn is open in the folder), unsigned
-	// (git is to sign commits, and the hub does not).
+	// (git is to sign commits, and projects.FOLDER.git.sign does not let the hub).
 	Confirm []string `json:"confirm,omitempty"`
 }
 

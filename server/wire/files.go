@@ -140,6 +140,10 @@ type Branch struct {
 	Worktree *event.Worktree `json:"worktree,omitempty"`
 	// Unknown is the reason if the counts are not known.
 	Unknown string `json:"unknown,omitempty"`
+	// Signing says what a commit gets that is made here, where git is to sign commits: signed,
+	// by the owner's git (projects.FOLDER.git.sign), or unsigned, which is confirmed. Absent
+	// where git does not sign.
+	Signing string `json:"signing,omitempty"`
 	// Acts are those that this client may do: commit, update, merge, push.
 	Acts []string `json:"acts"`
 	// Draft is a message for a commit, from the session's latest prompt and the agent's

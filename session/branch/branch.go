@@ -129,6 +129,8 @@ type Place struct {
 	Forge string
 	// PullRequests is the program that makes pull requests; empty if none does.
 	PullRequests string
+	// Sign is the project's setting that lets the owner's git sign commits.
+	Sign bool
 }
 
 // Maker does the acts. Git is nil if it is not installed.
@@ -153,16 +155,17 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 		failed = begun(act)
 		return failed
 	}
-	if !r.ByHand() { // it makes no commit
-		if err := m.unsigned(ctx, repository, r); err != nil {
+	var sign *gitstate.Signing
+	if !r.ByHand() { // else it makes no commit
+		if sign, err = m.signing(ctx, repository, p, r); err != nil {
 			return act, err
 		}
 	}
 	switch r.Act {
 	case Commit:
-		_, err = m.Git.CommitFiles(ctx, repository, gitstate.NewCommit{Folder: p.Workspace, Paths: r.Files, Message: r.Message, Begun: move})
+		_, err = m.Git.CommitFiles(ctx, repository, gitstate.NewCommit{Folder: p.Workspace, Paths: r.Files, Message: r.Message, Sign: sign, Begun: move})
 	case Update, Merge:
-		err = m.join(ctx, repository, p, r, &act, move)
+		err = m.join(ctx, repository, p, r, sign, &act, move)
 	case Push:
 		err = m.push(ctx, repository, p, r, &act, move)
 	case Pull:
@@ -177,7 +180,7 @@ func (m Maker) Do(ctx context.Context, p Place, r Request, begun func(state.Bran
 }
 
 // join updates the branch from its base, or merges it into that.
-func (m Maker) join(ctx context.Context, r *gitstate.Repository, p Place, request Request, act *state.BranchAct, begun func(gitstate.Move) error) error {
+func (m Maker) join(ctx context.Context, r *gitstate.Repository, p Place, request Request, sign *gitstate.Signing, act *state.BranchAct, begun func(gitstate.Move) error) error {
 	head, err := r.Head()
 	if err != nil {
 		return err
@@ -192,7 +195,7 @@ func (m Maker) join(ctx context.Context, r *gitstate.Repository, p Place, reques
 	if base.Branch == "" || base.Commit == "" {
 		return fmt.Errorf("%w: %s has no base: no branch that it comes from is known, and there is no main branch beside it", gitstate.ErrNothing, head.Branch)
 	}
-	j := gitstate.Join{Method: request.Method, Message: request.Message, Begun: begun}
+	j := gitstate.Join{Method: request.Method, Message: request.Message, Sign: sign, Begun: begun}
 	if request.Act == Update {
 		j.From, j.Commit, j.Forward = base.Branch, base.Commit, true
 		act.From = base.Branch
@@ -232,16 +235,22 @@ func (m Maker) repository(workspace string) (*gitstate.Repository, error) {
 	return r, nil
 }
 
-// unsigned asks for a confirmation where git is to sign commits.
-func (m Maker) unsigned(ctx context.Context, repository *gitstate.Repository, r Request) error {
+// signing lets the owner's git sign where it is to and the project allows it. Where only git
+// is to, it asks for a confirmation.
+func (m Maker) signing(ctx context.Context, repository *gitstate.Repository, p Place, r Request) (*gitstate.Signing, error) {
+	if p.Sign {
+		sign := gitstate.Signing{Env: m.Env}
+		signs, err := m.Git.SignsByHand(ctx, repository, sign)
+		if err != nil || !signs {
+			return nil, m.sentence(err)
+		}
+		return &sign, nil
+	}
 	signs, err := m.Git.Signs(ctx, repository)
-	if err != nil {
-		return m.sentence(err)
+	if err != nil || !signs {
+		return nil, m.sentence(err)
 	}
-	if !signs {
-		return nil
-	}
-	return Confirmed(r.Confirm, NeedUnsigned, "that the commit is not signed, though commit.gpgSign is set; the hub has no key")
+	return nil, Confirmed(r.Confirm, NeedUnsigned, "that the commit is not signed, though commit.gpgSign is set: the hub signs only where the owner sets projects.FOLDER.git.sign")
 }
 
 // Confirmed is an error that asks for a confirmation which is missing.
@@ -289,6 +298,7 @@ func (m Maker) Happened(ctx context.Context, workspace string, act state.BranchA
 func (m Maker) sentence(err error) error {
 	var conflict *gitstate.Conflict
 	var way *gitstate.InTheWay
+	var notSigned *gitstate.NotSigned
 	var unconfirmed *resume.NeedsConfirmation
 	after := func(of error) string {
 		_, why, _ := strings.Cut(err.Error(), of.Error()+": ")
@@ -303,6 +313,8 @@ func (m Maker) sentence(err error) error {
 		return fmt.Errorf("%w: these files conflict: %s", state.ErrConflict, names(conflict.Files))
 	case errors.As(err, &way):
 		return fmt.Errorf("%w: these files are not as the commit has them, commit them or put them away first: %s", state.ErrConflict, names(way.Files))
+	case errors.As(err, &notSigned):
+		return fmt.Errorf("%w: git did not sign the commit, so nothing was changed (a passphrase has to be known to gpg-agent or ssh-agent): %s", state.ErrConflict, notSigned.Said)
 	case errors.Is(err, gitstate.ErrUnsuited):
 		return fmt.Errorf("%w: the hub runs no program of a repository, so it cannot do this: %s; do it with git, or ask the agent", state.ErrConflict, after(gitstate.ErrUnsuited))
 	case errors.Is(err, gitstate.ErrNothing):

@@ -253,6 +253,8 @@ type Git struct {
 	// PullRequests is the program that makes pull requests, gh or glab, where Push is set;
 	// empty for the page of the remote's host.
 	PullRequests string
+	// Sign lets the owner's git sign the commits that the hub makes, where it is to sign.
+	Sign bool
 }
 
 // QueueFor returns the queue settings of a session in workspace, a path with its links

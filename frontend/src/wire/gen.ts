@@ -1818,6 +1818,7 @@ export interface Branch {
   push?: BranchPush
   worktree?: Worktree
   unknown?: string
+  signing?: string
   acts: string[]
   draft?: string
   checked_at?: string

@@ -22,7 +22,17 @@ const notes: Record<Act, string> = {
   'pull-request': t`The page is filled in. Nothing is sent until you do it there.`,
 }
 /** What a person should know of an act before; program makes the project's pull requests. */
-export const noteOf = (act: Act, program?: string): string =>
+export const noteOf = (act: Act, program?: string, signing?: string): string =>
   act === 'pull-request' && program
     ? t`As you would make it by hand: ${program} runs with your sign-in. It makes the pull request at once.`
-    : notes[act]
+    : act === 'update' || act === 'merge'
+      ? `${notes[act]} ${signingNote(signing)}`
+      : notes[act]
+
+/** Whether a commit that is made here is signed; empty where git is not to sign. */
+export const signingNote = (signing?: string): string =>
+  signing === 'signed'
+    ? t`Your git signs the commit.`
+    : signing === 'unsigned'
+      ? t`The commit is not signed, though git is to sign here.`
+      : ''
