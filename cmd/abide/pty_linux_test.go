@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hinshun/vt10x"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -23,20 +25,24 @@ type screen struct {
 	cmd *exec.Cmd
 	pty *os.File
 
-	mu   sync.Mutex
-	text bytes.Buffer
-	read chan struct{}
+	mu    sync.Mutex
+	text  bytes.Buffer
+	cells vt10x.Terminal
+	read  chan struct{}
 }
 
 // at starts a command in a terminal.
-func (s *shell) at(args ...string) *screen {
+func (s *shell) at(args ...string) *screen { return s.sized(60, 24, args...) }
+
+// sized starts a command in a terminal of a size.
+func (s *shell) sized(columns, rows int, args ...string) *screen {
 	t := s.t
 	pty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.IoctlSetPointerInt(int(pty.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(pty.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
-	require.NoError(t, unix.IoctlSetWinsize(int(pty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}))
+	require.NoError(t, unix.IoctlSetWinsize(int(pty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}))
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
 	defer tty.Close()
@@ -45,7 +51,7 @@ func (s *shell) at(args ...string) *screen {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, cmd.Start())
-	sc := &screen{t: t, cmd: cmd, pty: pty, read: make(chan struct{})}
+	sc := &screen{t: t, cmd: cmd, pty: pty, cells: vt10x.New(vt10x.WithSize(columns, rows)), read: make(chan struct{})}
 	go func() { // ends with the command; ends waits for it
 		defer close(sc.read)
 		_, _ = io.Copy(sc, pty) // the last read fails because the other side is closed
@@ -57,7 +63,35 @@ func (s *shell) at(args ...string) *screen {
 func (s *screen) Write(data []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	_, _ = s.cells.Write(data) // it takes all
 	return s.text.Write(data)
+}
+
+// rows are the lines that the terminal shows now, without the spaces at their ends.
+func (s *screen) rows() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := strings.Split(strings.TrimSuffix(s.cells.String(), "\n"), "\n")
+	for i, row := range rows {
+		rows[i] = strings.TrimRight(row, " ")
+	}
+	return rows
+}
+
+// sees waits until a row of the terminal has a text.
+func (s *screen) sees(text string) {
+	s.t.Helper()
+	if !assert.Eventually(s.t, func() bool { return strings.Contains(strings.Join(s.rows(), "\n"), text) }, patience, 10*time.Millisecond) {
+		require.Fail(s.t, "not on the terminal: "+text, strings.Join(s.rows(), "\n"))
+	}
+}
+
+// resize changes the size of the terminal.
+func (s *screen) resize(columns, rows int) {
+	s.mu.Lock()
+	s.cells.Resize(columns, rows)
+	s.mu.Unlock()
+	require.NoError(s.t, unix.IoctlSetWinsize(int(s.pty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}))
 }
 
 func (s *screen) shown() string {
@@ -87,7 +121,6 @@ func (s *screen) ends(code int) string {
 
 func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	s := newShell(t)
-	require.Contains(t, s.at().ends(0), "there is no session of")
 	id := s.do("new", "--name", strings.Repeat("wide 日本 ", 9), "/ask")
 	require.Eventually(t, func() bool { return s.do("ls", "--status", "needs_you") != "" }, patience, 50*time.Millisecond)
 
@@ -106,9 +139,8 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	waits.types("reject\n")
 	require.Contains(t, waits.ends(0), "You chose `no`.")
 
-	// Without arguments it lists the project's sessions in colour, with no line
-	// wider than the terminal.
-	list := s.at().ends(0)
+	// The list is in colour, with no line wider than the terminal.
+	list := s.at("ls").ends(0)
 	require.Contains(t, list, "\x1b[2midle\x1b[0m")
 	require.Contains(t, list, id[len(id)-8:][:4])
 	require.Contains(t, list, "…")

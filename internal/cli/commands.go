@@ -15,7 +15,7 @@ func (p *Program) Commands() []*cobra.Command {
 	verbs := agentVerbs{p, p.Stdout}
 	var list []*cobra.Command
 	for group, commands := range map[string][]*cobra.Command{
-		GroupLook: {p.ls(), p.show(), p.tail(), p.search(), p.play(), p.export(), p.comments(), p.agents(), verbs.rules(), p.worktrees(), p.devices(), p.health(), verbs.audit(), p.open()},
+		GroupLook: {p.screens().sessions(), p.ls(), p.show(), p.tail(), p.search(), p.play(), p.export(), p.comments(), p.agents(), verbs.rules(), p.worktrees(), p.devices(), p.health(), verbs.audit(), p.open()},
 		GroupDo: {
 			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.pause(), p.queue(), p.rename(), p.pin(), p.archive(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(),
 		},
@@ -32,6 +32,25 @@ func (p *Program) Commands() []*cobra.Command {
 	}
 	return list
 }
+
+func (p *Program) screens() screens {
+	return screens{
+		onHub: p.onHub, flag: p.colorFlag, connect: p.Connect, style: p.style, in: p.Stdin, out: p.Stdout, environ: p.Environ,
+		possible: func() bool { return p.interactive() && p.variable("TERM") != "dumb" },
+		root: func() (string, error) {
+			if p.hub != "" {
+				return "", nil
+			}
+			return projectRoot()
+		},
+		attach: func(ctx context.Context, hub *client.Hub, s wire.SessionInfo) error {
+			return p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), wire.NewPrompt{})
+		},
+	}
+}
+
+// Alone is `abide` without a command: the sessions at a terminal, else the help.
+func (p *Program) Alone(cmd *cobra.Command) error { return p.screens().alone(cmd) }
 
 func (p *Program) jobVerbs() jobVerbs {
 	return jobVerbs{

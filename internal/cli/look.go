@@ -486,32 +486,6 @@ func (p *Program) revoke(ctx context.Context, hub *client.Hub, list []wire.Devic
 	return nil
 }
 
-// Alone is `abide` without a command: the sessions of this project at a
-// terminal, else the help.
-func (p *Program) Alone(cmd *cobra.Command) error {
-	if !p.interactive() {
-		return cmd.Help()
-	}
-	hub, err := p.Connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer hub.Close()
-	root, err := projectRoot()
-	if err != nil {
-		return err
-	}
-	page, err := hub.List(cmd.Context(), client.ListQuery{Project: root, Limit: 1})
-	if err != nil {
-		return err
-	}
-	if len(page.Sessions) == 0 {
-		p.notice("there is no session of %s yet: `abide run` begins one, `abide --help` lists the commands", root)
-		return nil
-	}
-	return p.list(cmd.Context(), hub, client.ListQuery{Project: root}, listed)
-}
-
 func (p *Program) comments() *cobra.Command {
 	cmd := p.onSession(&cobra.Command{
 		Use:     "comments ID",

@@ -175,9 +175,23 @@ func (h *Hub) JoinedAfter(ctx context.Context, id string, after event.Seq, limit
 	return h.events(ctx, id, after, limit, "&merge=true")
 }
 
+// JoinedBefore asks for the newest events before a seq, or of all where that is 0, as
+// JoinedAfter does.
+func (h *Hub) JoinedBefore(ctx context.Context, id string, before event.Seq, limit int) (wire.EventsLoaded, error) {
+	place := ""
+	if before > 0 {
+		place = fmt.Sprintf("before_seq=%d&", before)
+	}
+	return h.page(ctx, id, fmt.Sprintf("%slimit=%d&merge=true", place, limit))
+}
+
 func (h *Hub) events(ctx context.Context, id string, after event.Seq, limit int, more string) (wire.EventsLoaded, error) {
+	return h.page(ctx, id, fmt.Sprintf("after_seq=%d&limit=%d%s", after, limit, more))
+}
+
+func (h *Hub) page(ctx context.Context, id, query string) (wire.EventsLoaded, error) {
 	var page wire.EventsLoaded
-	path := fmt.Sprintf("/api/sessions/%s/events?after_seq=%d&limit=%d%s", url.PathEscape(id), after, limit, more)
+	path := fmt.Sprintf("/api/sessions/%s/events?%s", url.PathEscape(id), query)
 	err := h.do(ctx, http.MethodGet, path, nil, &page)
 	return page, err
 }

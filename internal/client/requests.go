@@ -20,6 +20,8 @@ type ListQuery struct {
 	Status string
 	// Resumable keeps those in which a pause or an interruption waits to be resumed.
 	Resumable bool
+	// Said keeps those in which something was said.
+	Said bool
 	// Project keeps the sessions with this project root or workspace.
 	Project string
 	// Text keeps the sessions with all its words in their line.
@@ -43,12 +45,32 @@ func (h *Hub) List(ctx context.Context, q ListQuery) (wire.SessionPage, error) {
 	if q.Resumable {
 		query.Set("resumable", "true")
 	}
+	if q.Said {
+		query.Set("said", "true")
+	}
 	if q.Limit > 0 {
 		query.Set("limit", strconv.Itoa(q.Limit))
 	}
 	var page wire.SessionPage
 	err := h.do(ctx, http.MethodGet, "/api/sessions?"+query.Encode(), nil, &page)
 	return page, err
+}
+
+// FollowList rings for each line of the session list that changed, and once at first,
+// until the connection or ctx ends. A *RefusedError says that the hub did not let it in.
+func (h *Hub) FollowList(ctx context.Context, ring func()) error {
+	socket, err := h.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	ring()
+	return socket.Run(ctx, func(m wire.Message) error {
+		switch m.(type) {
+		case *wire.Session, *wire.SessionGone:
+			ring()
+		}
+		return nil
+	})
 }
 
 // Update changes a session's labels.

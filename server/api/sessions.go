@@ -46,6 +46,7 @@ func sessionRows() section {
 					query: []param{
 						{"status", "idle, running, needs_you, failed, interrupted, paused, ended, imported, damaged; archived for those put away; all for everything", ""},
 						{"resumable", "true for those in which a pause or an interruption waits to be resumed", ""},
+						{"said", "true for those in which something was said", ""},
 						{"project", "a project root or workspace", ""},
 						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
 						{"sort", "updated (default) or created, newest first; name, from a to z", ""},
@@ -99,13 +100,15 @@ func listRoute(s *API, c *call) error {
 	}
 	options := list.Options{
 		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
-		Resumable: q.Get("resumable") == "true", Sort: list.Sort(q.Get("sort")), Limit: limit, Cursor: q.Get("cursor"),
+		Resumable: q.Get("resumable") == "true", Said: q.Get("said") == "true", Sort: list.Sort(q.Get("sort")), Limit: limit, Cursor: q.Get("cursor"),
 	}
 	if err := list.CheckStatus(options.Status); err != nil {
 		return err
 	}
-	if asked := q.Get("resumable"); asked != "" && !options.Resumable {
-		return Invalid("resumable is true or absent")
+	for _, name := range []string{"resumable", "said"} {
+		if asked := q.Get(name); asked != "" && asked != "true" {
+			return Invalid("%s is true or absent", name)
+		}
 	}
 	answer := wire.SessionPage{Sessions: []wire.SessionInfo{}}
 	if only := c.grant.SessionID; only != "" {

@@ -41,6 +41,8 @@ type Options struct {
 	AttemptsOf string
 	// Resumable selects the sessions in which a pause or an interruption waits to be resumed.
 	Resumable bool
+	// Said selects the sessions in which something was said.
+	Said bool
 	// Sort is the order; empty is ByUpdated.
 	Sort Sort
 	// Limit is the page's size: 30 if 0, at most 500.
@@ -176,7 +178,7 @@ func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata
 	return func(yield func(Info) bool) {
 		for m := range all {
 			info := line(m)
-			if o.Resumable && !info.Resumable || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
+			if o.Resumable && !info.Resumable || o.Said && info.LastLine == "" || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
 				continue
 			}
 			if !yield(info) {

@@ -79,7 +79,8 @@ func arrows() map[string]row {
 		"internal/demoagent":          {[]string{"session/event"}, true},
 		"internal/client":             {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":           {[]string{"internal/audit", "internal/auth", "internal/client", "internal/disk", "internal/jsonfile"}, false},
-		"internal/cli":                {[]string{"internal/client", "internal/localhub", "internal/plain", "observer", "server/wire", "session/event", "session/playback", "session/state", "session/transcript"}, true},
+		"internal/cli":                {[]string{"internal/client", "internal/localhub", "internal/plain", "internal/screen", "observer", "server/wire", "session/event", "session/playback", "session/state", "session/transcript"}, true},
+		"internal/screen":             {[]string{"internal/client", "internal/plain", "server/wire", "session/event", "session/state"}, true},
 		"internal/record":             {[]string{"internal/bell", "internal/client", "internal/disk", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/recorded", "session/state", "session/store"}, false},
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
@@ -116,6 +117,7 @@ func reserved() map[string][]string {
 		"github.com/coder/websocket":     {"server", "internal/client"},
 		"github.com/gorilla/mux":         {"server/api"},
 		"github.com/netresearch/go-cron": {"internal/schedule"},
+		"charm.land/bubbletea/v2":        {"internal/screen"},
 	}
 }
 

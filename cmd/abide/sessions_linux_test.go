@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The list and one session at three sizes of terminal, through their keys.
+func TestSessionsAreChosenAndReadOnTheWholeTerminal(t *testing.T) {
+	s := newShell(t)
+	empty := s.at()
+	empty.sees("There is no session of this project yet.")
+	empty.types("q")
+	empty.ends(0)
+
+	s.do("new", "--name", "nothing was said here")
+	for i := range 23 {
+		s.do("new", "--name", fmt.Sprintf("name-%c 日本語 wide", 'a'+i), fmt.Sprintf("/burst 70 of %c", 'a'+i))
+	}
+	require.Eventually(t, func() bool { return strings.Count(s.do("ls", "--status", "idle"), "  70\n") == 23 }, patience, 50*time.Millisecond)
+	for _, size := range [][2]int{{40, 20}, {80, 24}, {200, 60}} {
+		columns, rows := size[0], size[1]
+		page := min(20, rows-4)
+		sc := s.sized(columns, rows, "sessions")
+		sc.sees(fmt.Sprintf("Showing 1–%d of 23 · this project", page))
+		sc.sees("name-w 日")
+		for _, act := range []string{"View", "Attach", "Resume", "Segmented", "Server"} {
+			sc.sees(act)
+		}
+		require.NotContains(t, strings.Join(sc.rows(), "\n"), "nothing was said here")
+		sc.types("\x1b[6~") // PgDn
+		sc.sees(fmt.Sprintf("Showing %d–%d of 23", page+1, min(2*page, 23)))
+		sc.types("\x1b[5~")
+		sc.sees("Showing 1–")
+		sc.types("h")
+		sc.sees("Any key closes the help.")
+		sc.sees("its own copy")
+		sc.types("h")
+		sc.sees("Showing 1–")
+		sc.types("sname-h")
+		sc.sees("Showing 1–1 of 1") // live: before Enter
+		sc.types("\r\r")
+		sc.sees("\n69\n70\n")
+		sc.types("\x1b[H") // Home
+		sc.sees("› /burst 70 of h")
+		sc.sees("1–")
+		sc.sees("/ 71 · compact")
+		sc.types("f")
+		sc.sees("· full")
+		sc.types("s13\r")
+		sc.sees("14–")
+		sc.types("n")
+		sc.sees("No later row says 13.")
+
+		// A narrower terminal has more rows, and the last ones stay in view.
+		sc.types("\x1b[F") // End
+		sc.resize(columns-20, rows)
+		sc.sees("\n69\n70\n")
+		for i, row := range sc.rows() {
+			require.LessOrEqual(t, len([]rune(row)), columns-20, i)
+		}
+		sc.types("qq") // the first one ends the search
+		sc.sees("Showing 1–1 of 1")
+		sc.types("\x1b")
+		sc.sees("of 23")
+		sc.types("q")
+		sc.ends(0)
+	}
+	piped := s.command("sessions")
+	said, _ := piped.CombinedOutput()
+	require.Equal(t, 2, piped.ProcessState.ExitCode())
+	require.Contains(t, string(said), "sessions needs a terminal")
+}
+
+// What comes while a person reads is shown, and so is what becomes of other sessions.
+func TestAReaderSeesWhatComes(t *testing.T) {
+	s := newShell(t)
+	s.do("new", "/plan")
+	require.Eventually(t, func() bool { return strings.Contains(s.do("show", "-"), "The plan is done.") }, patience, 50*time.Millisecond)
+	sc := s.at()
+	sc.sees("* idle")
+	sc.types("\r")
+	sc.sees("The plan is done.")
+	s.do("prompt", "-", "--wait", "/burst 60 for the reader")
+	sc.sees("\n59\n60\n")
+	sc.types("\x1b[H") // Home: what comes now does not move the rows
+	sc.sees("The plan is done.")
+	before := sc.rows()[1:10]
+	s.do("prompt", "-", "--wait", "/burst 30")
+	sc.types("k")
+	sc.types("j")
+	require.Equal(t, before, sc.rows()[1:10])
+	sc.types("\x1b[F")
+	sc.sees("\n29\n30\n")
+	sc.types("\x1b")
+	sc.sees("  idle") // it has been read
+	s.do("new", "/ask")
+	sc.sees("needs you")
+
+	// Attach leaves the screen for the lines of the session.
+	sc.types("\x1b[B\x1b[C\r")
+	sc.sees("\n29\n30")
+	sc.types("/refuse\n")
+	sc.waitFor("the turn ended: refusal")
+	sc.types("\x04")
+	sc.ends(0)
+}

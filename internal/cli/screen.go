@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/internal/screen"
+	"github.com/abidehub/abide/server/wire"
+)
+
+// screens are the commands that take the whole terminal.
+type screens struct {
+	onHub   func(*cobra.Command, func(context.Context, *client.Hub, []string) error) *cobra.Command
+	flag    func(*cobra.Command)
+	connect func(context.Context) (*client.Hub, error)
+	// possible reports whether a person sits at a terminal that can be drawn on.
+	possible func() bool
+	// root is the root of the project in which the person is; empty if the hub is elsewhere.
+	root    func() (string, error)
+	style   func(io.Writer) (plain.Style, error)
+	attach  func(context.Context, *client.Hub, wire.SessionInfo) error
+	in      io.Reader
+	out     io.Writer
+	environ []string
+}
+
+func (s screens) sessions() *cobra.Command {
+	var all bool
+	cmd := s.onHub(&cobra.Command{
+		Use:   "sessions",
+		Short: "Choose a session on the whole terminal: read, attach or resume it",
+		Long: "Show the sessions of this project, those changed last first, on the whole terminal, and keep them true. Enter reads\n" +
+			"one, attaches to it or resumes it, as Left and Right choose; S searches, A shows those of all projects, H is the\n" +
+			"help, Esc leaves. abide ls prints the list for scripts.",
+		Example: "abide sessions\nabide sessions --all",
+		Args:    cobra.NoArgs,
+	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
+		if !s.possible() {
+			return Usagef("sessions needs a terminal (`abide ls` prints the list)")
+		}
+		return s.choose(ctx, hub, all)
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "begin with the sessions of all projects")
+	s.flag(cmd)
+	return cmd
+}
+
+// choose shows the sessions until the person leaves or attaches to one.
+func (s screens) choose(ctx context.Context, hub *client.Hub, all bool) error {
+	style, err := s.style(s.out)
+	if err != nil {
+		return err
+	}
+	root, err := s.root()
+	if err != nil {
+		return err
+	}
+	attach, err := screen.Run(ctx, screen.Options{
+		Hub: hub, Project: root, All: all, Style: style, In: s.in, Out: s.out, Environ: s.environ, Words: Words,
+	})
+	if err != nil || attach == nil {
+		return err
+	}
+	return s.attach(ctx, hub, *attach)
+}
+
+// alone is `abide` without a command: the sessions at a terminal, else the help.
+func (s screens) alone(cmd *cobra.Command) error {
+	if !s.possible() {
+		return cmd.Help()
+	}
+	hub, err := s.connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	return s.choose(cmd.Context(), hub, false)
+}

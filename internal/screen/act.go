@@ -1,0 +1,125 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+)
+
+// act is something to do with a session.
+type act string
+
+const (
+	actView      act = "View"
+	actReturn    act = "Return"
+	actAttach    act = "Attach"
+	actResume    act = "Resume"
+	actSegmented act = "Segmented"
+	actServer    act = "Server"
+)
+
+func listActs() []act { return []act{actView, actAttach, actResume, actSegmented, actServer} }
+func viewActs() []act { return []act{actReturn, actAttach, actResume, actSegmented, actServer} }
+
+// way is how an act gives the agent its memory back; empty if it does not.
+func (a act) way() string {
+	return map[act]string{actResume: "auto", actSegmented: string(event.WaySegmented), actServer: string(event.WayServer)}[a]
+}
+
+// act does what the person chose. In a session of another project it asks first.
+func (m *model) act(a act, s wire.SessionInfo) tea.Cmd {
+	switch a {
+	case actView:
+		return m.open(s)
+	case actReturn:
+		return m.close()
+	}
+	if own := rootOf(s); m.o.Project != "" && own != m.o.Project {
+		m.asked = &asking{
+			text: "This session works in " + plain.Line(own) + ", not here. y: go on there",
+			keys: map[string]tea.Cmd{"y": func() tea.Msg { return sure{a, s} }},
+		}
+		return nil
+	}
+	return m.sure(sure{a, s})
+}
+
+// sure is an act that is confirmed.
+type sure struct {
+	do      act
+	session wire.SessionInfo
+}
+
+func (m *model) sure(of sure) tea.Cmd {
+	if of.do == actAttach {
+		m.attach = &of.session
+		return tea.Quit
+	}
+	m.notice = "Resuming …"
+	return m.resume(of.session, wire.Resume{Way: of.do.way()}, false)
+}
+
+func rootOf(s wire.SessionInfo) string {
+	if s.ProjectRoot != "" {
+		return s.ProjectRoot
+	}
+	return s.Workspace
+}
+
+// resume brings the agent back. What the hub wants confirmed is asked, and how much an
+// agent is told before it is told all of a session.
+func (m *model) resume(s wire.SessionInfo, r wire.Resume, told bool) tea.Cmd {
+	return func() tea.Msg {
+		open, err := m.o.Hub.Interruption(m.ctx, s.SessionID)
+		refused := (*client.RefusedError)(nil)
+		if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+			err = nil
+		}
+		if err != nil {
+			return failed{err}
+		}
+		r.InterruptionID = open.InterruptionID
+		for _, w := range open.Ways {
+			if !told && r.Way == string(event.WaySegmented) && w.Way == event.WaySegmented && w.Available {
+				return ask{asking{
+					text: fmt.Sprintf("The agent is told the session in %d segments, about %d tokens. y: go on", w.Segments, w.Tokens),
+					keys: map[string]tea.Cmd{"y": m.resume(s, r, true)},
+				}}
+			}
+		}
+		_, err = m.o.Hub.Resume(m.ctx, s.SessionID, r)
+		if errors.As(err, &refused) && len(refused.Needs) > 0 {
+			return m.confirm(s, r, refused)
+		}
+		if err != nil {
+			return failed{err}
+		}
+		return resumed{s}
+	}
+}
+
+// resumed says that the agent comes back.
+type resumed struct{ session wire.SessionInfo }
+
+// confirm asks for what a resume needs.
+func (m *model) confirm(s wire.SessionInfo, r wire.Resume, refused *client.RefusedError) tea.Msg {
+	text := plain.Line(refused.Message)
+	r.Confirm = append(slices.Clone(r.Confirm), slices.DeleteFunc(slices.Clone(refused.Needs), func(n string) bool { return n == "drift" })...)
+	if !slices.Contains(refused.Needs, "drift") {
+		return ask{asking{text + " y: go on", map[string]tea.Cmd{"y": m.resume(s, r, true)}}}
+	}
+	apply, keep := r, r
+	apply.Drift, keep.Drift = "apply", "keep"
+	return ask{asking{
+		text + " a: the session's settings, k: those it comes back with",
+		map[string]tea.Cmd{"a": m.resume(s, apply, true), "k": m.resume(s, keep, true)},
+	}}
+}
