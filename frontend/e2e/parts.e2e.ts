@@ -36,24 +36,23 @@ describe('a small part of the screen', () => {
     }
     const paths = screen.page.locator('.inspector .path')
     await until('both files', async () => (await paths.count()) === 2)
-    const shown = await paths.evaluateAll((all) =>
-      all.map((path) => {
-        const [folder, name] = [...path.children] as HTMLElement[]
-        const cut = (part: HTMLElement) => part.scrollWidth > part.clientWidth
-        const inside =
-          path.getBoundingClientRect().right <= path.parentElement!.getBoundingClientRect().right + 1
-        return {
-          text: path.textContent,
-          name: name!.textContent,
-          folderCut: cut(folder!),
-          nameCut: cut(name!),
-          inside,
-        }
-      }),
-    )
-    const of = (name: string) => shown.find((path) => path.name === name)
-    expect(of('short.md')).toMatchObject({ folderCut: true, nameCut: false, inside: true })
-    expect(of(long)).toMatchObject({ nameCut: true, inside: true })
+    const shown = () =>
+      paths.evaluateAll((all) =>
+        all.map((path) => {
+          const [folder, name] = [...path.children] as HTMLElement[]
+          const cut = (part: HTMLElement) => part.scrollWidth > part.clientWidth
+          const inside =
+            path.getBoundingClientRect().right <= path.parentElement!.getBoundingClientRect().right + 1
+          return { name: name!.textContent, folderCut: cut(folder!), nameCut: cut(name!), inside }
+        }),
+      )
+    // The sums, and with them the rows, may come anew in the meantime.
+    await expect
+      .poll(async () => (await shown()).find((path) => path.name === 'short.md'))
+      .toMatchObject({ folderCut: true, nameCut: false, inside: true })
+    await expect
+      .poll(async () => (await shown()).find((path) => path.name === long))
+      .toMatchObject({ nameCut: true, inside: true })
     await screen.page.close()
   })
 

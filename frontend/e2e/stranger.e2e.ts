@@ -72,7 +72,7 @@ test.for([
     const stranger = await listen(Number(new URL(hub.origin).port), html)
     const window = await device.browser.window(desktop)
     await window.goto(`${hub.origin}/s/${session}`)
-    await until('the stranger has settled in', async () => (await window.title()) === 'settled')
+    await until('the stranger has settled in', async () => (await window.title()) === 'settled', 120_000)
     stranger.closeAllConnections()
     stranger.close()
     await window.reload() // its workers answer, without a server
@@ -88,14 +88,14 @@ test.for([
           return app && list.every((made) => made.active?.scriptURL === `${location.origin}/sw.js`)
         })
         .catch(() => false)
-    await until('the app is back', rid, 30_000)
+    await until('the app is back', rid, 120_000)
     const facts = () =>
       window.evaluate(() => [localStorage.getItem('stranger.runs'), localStorage.getItem('stranger.took')])
     const [runs, took] = await facts()
     expect(took, 'a request of the stranger was accepted').toBe(null)
     for (const path of [`/s/${session}`, '/', '/settings']) {
       await window.goto(hub.origin + path)
-      await until(`the app at ${path}`, rid, 30_000)
+      await until(`the app at ${path}`, rid, 120_000)
     }
     expect(await facts()).toEqual([runs, null])
     await device.stop()
