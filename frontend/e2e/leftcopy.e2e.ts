@@ -64,6 +64,39 @@ test('a deleted session’s copy is kept if the person says so', async () => {
 
 const desk: Size = { width: 1280, height: 800 }
 for (const size of [phone, desk]) {
+  test(`the copy of an archived session is merged and then removed, at ${size.width}`, async () => {
+    const name = `wood-${size.width}`
+    const made = await inCopy(name)
+    const project = repository(join(at.hub.workspace, name))
+    project('config', 'user.name', 'Ann')
+    project('config', 'user.email', 'ann@example.org')
+    const copy = repository(made.workspace)
+    copy('add', 'b.md')
+    copy('commit', '--quiet', '-m', 'two')
+    writeFileSync(join(made.workspace, 'c.md'), '# C\n')
+    const screen = await at.device.open(`/s/${made.session_id}`, size)
+    const { page, errors } = screen
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Archive', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Its working copy' })
+    await dialog.getByText('Its branch stays. Commits of its own: 1.').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await shot(screen, `merge-copy-${size.width}`)
+    await dialog.getByRole('button', { name: 'Merge into garden' }).click()
+    await dialog.getByRole('alert').getByText('c.md').waitFor()
+    await dialog.getByRole('button', { name: 'Merge all the same' }).click()
+    await page.getByText('Merged into garden.').waitFor()
+    expect(existsSync(join(at.hub.workspace, name, 'b.md'))).toBe(true)
+    await dialog.getByText('Commits of its own').waitFor({ state: 'detached' })
+    await dialog.getByText('Files that are not committed and are lost: 1.').waitFor()
+    await shot(screen, `merged-copy-${size.width}`)
+    await dialog.getByRole('button', { name: 'Remove the copy' }).click()
+    await page.getByText('The working copy was removed.').waitFor()
+    expect(existsSync(made.workspace)).toBe(false)
+    expect(errors).toEqual([])
+    await page.close()
+  })
+
   test(`a working copy is discarded with its branch while its session is open, at ${size.width}`, async () => {
     const made = await inCopy(`hill-${size.width}`)
     const screen = await at.device.open(`/s/${made.session_id}/files`, size)

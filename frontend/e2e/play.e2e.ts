@@ -44,6 +44,7 @@ async function expectOpenToAll(screen: Screen): Promise<void> {
 
 describe('a session, played back', () => {
   const hub = new Hub({
+    config: 'undo_wait: 1m\n',
     agents: { bulk: [process.execPath, join(import.meta.dirname, 'rig/bulk-agent.mjs')] },
   })
   let device: Device
@@ -295,7 +296,9 @@ describe('a session, played back', () => {
       agent: 'demo',
       workspace: folder,
     })
+    writeFileSync(join(folder, 'before.md'), 'before the turn')
     await hub.turn(session_id, '/markdown')
+    writeFileSync(join(folder, 'after.md'), 'after the turn')
     const screen = await device.open(`/s/${session_id}/review`, wide)
     await at(screen, hub.lastSeq(session_id))
     const { keyboard } = screen.page
@@ -305,11 +308,18 @@ describe('a session, played back', () => {
     const to = join(hub.workspace, 'forked')
     await screen.page.getByRole('combobox', { name: 'New folder' }).press('Control+a')
     await keyboard.type(to)
+    const files = screen.page.getByRole('combobox', { name: 'Its files' })
+    await files.focus()
+    await keyboard.press('ArrowDown')
+    expect(await files.inputValue()).toBe('before')
     await expectOpenToAll(screen)
+    await shot(screen, 'fork-files-wide')
     await screen.page.getByRole('button', { name: /^Fork from event/ }).press('Enter')
     await expect.poll(() => screen.page.url()).not.toContain(session_id)
     const fork = new URL(screen.page.url()).pathname.split('/').at(-1)!
     expect(await hub.session(fork)).toMatchObject({ workspace: to, forked_from: { session_id } })
+    expect(readFileSync(join(to, 'before.md'), 'utf8')).toBe('before the turn')
+    expect(existsSync(join(to, 'after.md'))).toBe(false)
     expect(readFileSync(join(to, 'a.md'), 'utf8')).toBe('# A\n')
     expect(screen.errors).toEqual([])
     await screen.page.close()

@@ -105,9 +105,9 @@ type Removal struct {
 	Gone func() error
 }
 
-// RemoveWorktree removes a worktree of the repository with all that is in it. What is to
-// become of its branch is noted with the beginning. So after a kill, Linked lists it as
-// unfinished, and the same again completes it, whatever BranchAt it has.
+// RemoveWorktree removes a worktree of the repository with all that is in it. It first notes
+// that the removal has begun, and whether the branch goes, too. After a kill Linked lists the
+// worktree as unfinished, and the same call completes the removal, whatever its BranchAt.
 func (g *Git) RemoveWorktree(ctx context.Context, r *Repository, l Linked, how Removal) error {
 	common, err := os.OpenRoot(r.common)
 	if err != nil {
