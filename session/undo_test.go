@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -131,12 +132,23 @@ func TestAPromptDoesNotWaitLongForItsFiles(t *testing.T) {
 }
 
 func TestATurnSaysWhyItHasNoUndo(t *testing.T) {
-	root := workspace(t)
-	h := newHub(t, withUndo(t, root))
-	require.NoError(t, os.Truncate(filepath.Join(root, "greet.go"), 201<<20))
-	b := create(t, h, root)
-	work(t, h, b, nil, "p1", func() {})
-	require.Equal(t, event.TurnStart{PromptID: "p1", NoUndo: "the files have more than 200 MiB"}, startOf(t, b, "p1"))
+	for why, make := range map[string]func(root string){
+		"the files have more than 200 MiB": func(root string) {
+			require.NoError(t, os.Truncate(filepath.Join(root, "greet.go"), 201<<20))
+		},
+		"there are more than 10000 files": func(root string) {
+			for i := range 10_001 {
+				require.NoError(t, os.WriteFile(filepath.Join(root, fmt.Sprint(i)), nil, 0o600))
+			}
+		},
+	} {
+		root := workspace(t)
+		h := newHub(t, withUndo(t, root))
+		make(root)
+		b := create(t, h, root)
+		work(t, h, b, nil, "p1", func() {})
+		require.Equal(t, event.TurnStart{PromptID: "p1", NoUndo: why}, startOf(t, b, "p1"))
+	}
 }
 
 // A hub that is killed while it deletes a session leaves its states.
