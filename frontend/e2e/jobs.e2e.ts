@@ -8,7 +8,8 @@ import { desktop, phone, type Size } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import { hold, tap } from './rig/touch.ts'
 
-const at = paired({ hub: { clientFiles: true } })
+const config = 'projects: {~/work: {jobs: {auditors: {review: ["true"], size: ["true"]}}}}\n'
+const at = paired({ hub: { clientFiles: true, config } })
 const jobs = async () => (await at.hub.api<Jobs>('GET', '/api/jobs')).jobs
 
 test('a job is started on the screen of jobs, followed to its end, and run again', async () => {
@@ -24,7 +25,7 @@ test('a job is started on the screen of jobs, followed to its end, and run again
   expect(await dialog.getByLabel('Task').inputValue()).toBe('/plan the way home')
   await dialog.getByLabel('Edit here').check()
   await dialog.getByText('More', { exact: true }).first().click()
-  await dialog.getByLabel('Minutes').fill('5')
+  await dialog.getByLabel('Minutes', { exact: true }).fill('5')
   // The answer of the first request is lost.
   let lost = 0
   await page.route('**/api/jobs', async (route) => {
@@ -54,6 +55,47 @@ test('a job is started on the screen of jobs, followed to its end, and run again
   await page.getByRole('region', { name: 'Job' }).getByText('Completed').waitFor()
   await page.close()
 })
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
+] as const)(
+  'the form of a job has its auditor, its limits and how long it is kept, by %s',
+  async (_, size) => {
+    const screen = await at.device.open('/jobs', size)
+    const { page } = screen
+    const act = (name: string) => pressed(page, size, page.getByRole('button', { name }))
+    const task = `/plan with a judge ${size.width}`
+    await act('New job')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Task').fill(task)
+    await pressed(page, size, dialog.locator('summary').first())
+    await dialog.getByRole('combobox', { name: 'Auditor' }).selectOption('review')
+    await dialog.getByRole('combobox', { name: 'To be kept after its end' }).selectOption('a week')
+    await dialog.getByRole('spinbutton', { name: 'Silent minutes' }).fill('4')
+    await dialog.getByRole('spinbutton', { name: 'Cost' }).fill('0.5')
+    await dialog.getByRole('spinbutton', { name: 'Output, in MB' }).fill('2')
+    // The folder is in no repository: the hub's words stand below the choice of attempts.
+    await dialog.getByRole('combobox', { name: 'Attempts' }).selectOption('2')
+    await dialog.getByRole('combobox', { name: 'Agent of attempt 2' }).selectOption('paced')
+    await act('Start the job')
+    await dialog.locator('[data-about="attempts"]').getByText('is in no repository').waitFor()
+    await dialog.getByRole('combobox', { name: 'Attempts' }).selectOption('1')
+    await act('Start the job')
+    await dialog.waitFor({ state: 'detached' })
+    const made = (await jobs()).filter(({ title }) => title.includes(`judge ${size.width}`))
+    expect(made, 'made once').toHaveLength(1)
+    const { input } = await at.hub.api<{ input: unknown }>('GET', `/api/jobs/${made[0]!.job_id}`)
+    expect(input).toMatchObject({
+      task,
+      auditor: 'review',
+      retention: '168h',
+      caps: { round_s: 240, cost: 0.5, output_bytes: 2 * 1024 * 1024 },
+    })
+    await page.locator(`[data-job="${made[0]!.job_id}"]`).getByText('Completed').waitFor()
+    await page.close()
+  },
+)
 
 test('a job that runs is cancelled once that is confirmed', async () => {
   const { job_id } = await at.hub.api<{ job_id: string }>('POST', '/api/jobs', {

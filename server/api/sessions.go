@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +39,10 @@ func sessionRows() section {
 		rows: []route{
 			{
 				"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute,
-				doc{summary: "Agents and folders for a new session.", out: wire.Agents{}, status: 200},
+				doc{
+					summary: "Agents and folders for a new session.", out: wire.Agents{}, status: 200,
+					query: []param{{"workspace", "a folder in which a job is to work: the answer has its auditors", ""}},
+				},
 			},
 			{
 				"GET", "/api/sessions", auth.Credential, auth.Read, true, listRoute,
@@ -229,6 +234,16 @@ func agentsRoute(s *API, c *call) error {
 	}
 	if len(answer.Workspaces) == 0 && settings.DefaultWorkspace != "" {
 		answer.Workspaces = append(answer.Workspaces, settings.DefaultWorkspace)
+	}
+	if workspace := c.r.URL.Query().Get("workspace"); workspace != "" {
+		folder, err := settings.Resolve(workspace)
+		if err != nil {
+			return err
+		}
+		audits, _ := settings.AuditsFor(folder)
+		if answer.Auditor = audits.Always; answer.Auditor == "" {
+			answer.Auditors = slices.Sorted(maps.Keys(audits.Commands))
+		}
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), offeredBound)
 	defer cancel()

@@ -100,6 +100,10 @@ type Agents struct {
 	// Workspaces are the directories in or under which sessions may run.
 	Workspaces       []string `json:"workspaces"`
 	DefaultWorkspace string   `json:"default_workspace"`
+	// Auditors are the names of the auditors that a job in the folder of the request may ask
+	// for; Auditor is the one that every job there has.
+	Auditors []string `json:"auditors,omitempty"`
+	Auditor  string   `json:"auditor,omitempty"`
 }
 
 // AgentChoice is one configured agent.

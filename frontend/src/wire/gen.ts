@@ -1076,6 +1076,8 @@ export interface Agents {
   agents: AgentChoice[]
   workspaces: string[]
   default_workspace: string
+  auditors?: string[]
+  auditor?: string
 }
 
 export interface ConfiguredAgent {

@@ -11,7 +11,15 @@ export const presets: { name: JobPreset; words: string; allows: string }[] = [
   },
 ]
 /** The limits that end it. */
-export const limits = { minutes: t`Minutes`, rounds: t`Rounds`, tokens: t`Tokens` }
+export const limits = {
+  minutes: t`Minutes`,
+  silent: t`Silent minutes`,
+  rounds: t`Rounds`,
+  tokens: t`Tokens`,
+  cost: t`Cost`,
+  events: t`Events`,
+  output: t`Output, in MB`,
+}
 /** What else of it is on or off. */
 export const switches = {
   park: t`Wait for me where something is not allowed. Otherwise it is refused.`,

@@ -14,6 +14,7 @@ export const jobDraftId = 'job'
 const names = ['agent', 'workspace', 'name', 'prompt', 'mode', 'model'] as const
 const jobNames = [
   ...(['preset', 'minutes', 'rounds', 'tokens', 'park', 'auto', 'here'] as const),
+  ...(['silent', 'cost', 'events', 'output', 'auditor', 'retention', 'attempts', 'others'] as const),
   ...(['repeat', 'every', 'unit', 'cron', 'overlap', 'until'] as const),
 ]
 
