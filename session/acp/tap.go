@@ -211,7 +211,8 @@ func (t *tap) request(m message, e *effect) {
 }
 
 // withdrawn records that a question is withdrawn. For another request it tells the
-// SDK, which ends its handler.
+// SDK, which ends its handler; one that is answered already needs nothing, as after a
+// cancelled turn.
 func (t *tap) withdrawn(m message, params *fields, e *effect) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -227,7 +228,6 @@ func (t *tap) withdrawn(m message, params *fields, e *effect) {
 		e.after(func() { t.reply(q.dropped()) })
 		return
 	}
-	t.stream.notification(m, params, false, e)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`+"\n", p.RequestID)
 	e.after(func() { _, _ = t.sdk.Write(line) })
 }
