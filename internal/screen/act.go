@@ -90,7 +90,7 @@ func (m *model) resume(s wire.SessionInfo, r wire.Resume, told bool) tea.Cmd {
 		for _, w := range open.Ways {
 			if !told && r.Way == string(event.WaySegmented) && w.Way == event.WaySegmented && w.Available {
 				return ask{asking{
-					text: fmt.Sprintf("The agent is told the session in %d segments, about %d tokens. y: go on", w.Segments, w.Tokens),
+					text: fmt.Sprintf("The agent is told the session in %d segment%s, about %d tokens. y: go on", w.Segments, map[bool]string{false: "s"}[w.Segments == 1], w.Tokens),
 					keys: map[string]tea.Cmd{"y": m.resume(s, r, true)},
 				}}
 			}
