@@ -222,7 +222,7 @@ func (e *engine) endJob(step event.JobStep, by event.Actor) error {
 	return e.end(end, jobNote(step, by))
 }
 
-// JobResult is the result of a job, in its session_end.
+// JobResult says how a job ended. It is the result in the session_end of its log.
 type JobResult struct {
 	Status event.JobStatus `json:"status"`
 	// Summary is the agent's last message, at most 16 KiB.
