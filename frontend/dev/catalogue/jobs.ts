@@ -60,7 +60,11 @@ const screen = (name: string, over: Partial<State> = {}): State => ({
   ...over,
 })
 const form = (name: string, over: Partial<State> = {}) =>
-  screen(`, new job${name}`, { overlay: 'new_job', ...over })
+  screen(`, new job${name}`, {
+    overlay: 'new_job',
+    hub: () => ({ ask: async <T>() => ({ schedules: [], auditors: ['review', 'size'] }) as T }),
+    ...over,
+  })
 /** The screen with schedules, which the hub has; to change one fails as told. */
 const planned = (name: string, schedules: Partial<Schedule>[], over: Partial<State> = {}, fails = '') =>
   screen(`, schedules${name}`, {
