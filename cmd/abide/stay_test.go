@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/localhub"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/stretchr/testify/require"
 )

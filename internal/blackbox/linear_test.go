@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/tools/seed"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	sessionstate "github.com/abidehub/abide/session/state"

@@ -1,6 +1,6 @@
 // Package cli holds the commands that drive a hub from a shell.
 //
-// Each is an observer like any other: it speaks to the hub by internal/client and
+// Each is an observer like any other: it speaks to the hub by client and
 // reads no file of a session. A Program is shared by all of them: the streams, the
 // way to the hub, and the meaning of exit codes.
 package cli

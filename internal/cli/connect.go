@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/localhub"
 )
 

@@ -11,7 +11,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/abidehub/abide/internal/client"
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/session/event"
 )

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
-	"github.com/abidehub/abide/internal/client"
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
 )
