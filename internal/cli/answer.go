@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/internal/reply"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -58,7 +59,7 @@ func (p *Program) answer() *cobra.Command {
 			resolved, err = hub.Settle(ctx, s.SessionID, q.PermissionID, c)
 			return err
 		}
-		if form := filled(q, option); form != nil && values == "" && p.interactive() {
+		if form := reply.FormOf(q, option); form != nil && values == "" && p.interactive() {
 			err = p.fill(ctx, asked, form, send)
 		} else {
 			err = send(wire.PermissionChoice{OptionID: option, Content: json.RawMessage(values)})
@@ -91,28 +92,11 @@ func waiting(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (q event.
 		}
 		return q, 0, withCode(ExitNotFound, "no question waits in %s", s.SessionID)
 	}
-	q, err = question(ctx, hub, s.SessionID, state.AtSeq+1, state.PendingPermissions[0])
-	return q, state.AtSeq, err
-}
-
-// question looks back from a seq for a permission request.
-func question(ctx context.Context, hub *client.Hub, id string, before event.Seq, permission string) (event.PermissionRequest, error) {
-	for {
-		page, err := hub.EventsBefore(ctx, id, before, wire.MaxPage)
-		if err != nil {
-			return event.PermissionRequest{}, err
-		}
-		for _, e := range page.Events {
-			payload, err := e.Payload()
-			if request, ok := payload.(event.PermissionRequest); err == nil && ok && request.PermissionID == permission {
-				return request, nil
-			}
-		}
-		if len(page.Events) == 0 || !page.HasMore {
-			return event.PermissionRequest{}, withCode(ExitNotFound, "question %s is not in the log", permission)
-		}
-		before = page.FirstSeq
+	q, err = hub.Question(ctx, s.SessionID, state.AtSeq+1, state.PendingPermissions[0])
+	if errors.Is(err, client.ErrNoQuestion) {
+		err = withCode(ExitNotFound, "question %s is not in the log", state.PendingPermissions[0])
 	}
+	return q, state.AtSeq, err
 }
 
 func (p *Program) printQuestion(q event.PermissionRequest) error {
@@ -125,23 +109,10 @@ func (p *Program) printQuestion(q event.PermissionRequest) error {
 	return err
 }
 
-// choose returns the id of the option a person means: its number, its id, or its
-// name in any case.
+// choose is the id of the option that a person means.
 func choose(q event.PermissionRequest, name string) (string, error) {
-	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(q.Options) {
-		return q.Options[n-1].OptionID, nil
-	}
-	var named []string
-	for _, o := range q.Options {
-		if o.OptionID == name {
-			return name, nil
-		}
-		if strings.EqualFold(o.Name, name) {
-			named = append(named, o.OptionID)
-		}
-	}
-	if len(named) == 1 {
-		return named[0], nil
+	if id, ok := reply.Option(q, name); ok {
+		return id, nil
 	}
 	return "", Usagef("%q is not one of the %d options (`abide answer ID` prints them)", name, len(q.Options))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/internal/reply"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -23,9 +24,9 @@ func (p *Program) attach() *cobra.Command {
 		Use:   "attach ID",
 		Short: "Stay with a session: read along, answer and ask",
 		Long: "Stay with a session: text as it streams and one line for each tool call. While a question waits, a number answers\n" +
-			"it, and the values of a form are asked one by one; any other line is a prompt. Ctrl-C and Ctrl-D leave, and the\n" +
-			"agent works on. With stdin from a file or a pipe, it leaves at the end of stdin once the prompts that it sent are\n" +
-			"done.",
+			"it, and the values of a form are asked one by one; any other line is asked about before it is sent as a prompt.\n" +
+			"Ctrl-C and Ctrl-D leave, and the agent works on. With stdin from a file or a pipe, it leaves at the end of stdin once\n" +
+			"the prompts that it sent are done.",
 		Example: "abide attach -\nabide attach 9f3a",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
@@ -51,11 +52,13 @@ type seat struct {
 	questions []event.PermissionRequest
 	settled   map[string]bool
 	// form is the one that the person fills in, of the oldest question.
-	form *filling
+	form *reply.Form
 	// past is the question that was answered elsewhere while the person might
 	// have been typing its answer. It has a form where that was being filled in.
 	past event.PermissionRequest
 	mine string // the question that was answered from here last
+	// unsent is the line that was typed while a question waited, and is no answer to it.
+	unsent string
 	// open are the prompts sent from here with turns that have not ended.
 	open map[string]bool
 	// failed is why the first of their turns that did not complete ended; empty if all did.
@@ -63,7 +66,8 @@ type seat struct {
 	cut    event.InterruptReason // of the open turn
 	seen   event.Seq             // the last event that was written
 	ended  bool                  // stdin is at its end
-	shown  bool                  // the events from before the person came have been written
+	// shown is closed when the events and questions from before the person came are written.
+	shown chan struct{}
 }
 
 // stay reads along after a seq until the person leaves. A prompt that was sent before must
@@ -77,7 +81,7 @@ func (p *Program) stay(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 	defer leave()
 	seat := &seat{
 		p: p, hub: hub, session: s.SessionID, out: feedSink(p.Stdout, plain.Normal, style),
-		settled: map[string]bool{}, open: map[string]bool{},
+		settled: map[string]bool{}, open: map[string]bool{}, shown: make(chan struct{}),
 	}
 	if sent.Text != "" {
 		seat.open[sent.PromptID] = true
@@ -101,6 +105,9 @@ func (s *seat) verdict(sent wire.NewPrompt) error {
 	if s.failed != "" && (sent.Text != "" || !isTerminal(s.p.Stdin)) {
 		return withCode(ExitFailed, "%s", s.failed)
 	}
+	if s.unsent != "" && !isTerminal(s.p.Stdin) {
+		return withCode(ExitRefused, "a question waits, and a line was not sent as a prompt: %s", plain.Line(s.unsent))
+	}
 	if s.open[sent.PromptID] {
 		return withCode(ExitFailed, "left before the end of the turn; the session continues (`abide attach %s`)", tail(s.session))
 	}
@@ -109,6 +116,11 @@ func (s *seat) verdict(sent wire.NewPrompt) error {
 
 // typed sends the person's lines until they leave.
 func (s *seat) typed(ctx context.Context, leave context.CancelFunc) {
+	select {
+	case <-s.shown: // a line may be the answer to what is shown
+	case <-ctx.Done():
+		return
+	}
 	for {
 		select {
 		case line, more := <-s.p.lines():
@@ -127,7 +139,7 @@ func (s *seat) typed(ctx context.Context, leave context.CancelFunc) {
 func (s *seat) end(leave context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended = true; isTerminal(s.p.Stdin) || s.shown && len(s.open) == 0 {
+	if s.ended = true; isTerminal(s.p.Stdin) || len(s.open) == 0 {
 		leave()
 	}
 }
@@ -157,12 +169,29 @@ func (s *seat) line(ctx context.Context, line string) {
 		s.p.notice("that question is answered already; the same line again is sent as a prompt")
 		return
 	}
+	if s.keeps(q, line) {
+		s.p.notice("not sent, as a question waits: 1-%d answers it; the same line again is sent as a prompt", len(q.Options))
+		return
+	}
 	s.ask(ctx, line)
+}
+
+// keeps reports whether a line is kept from being sent as a prompt: the first time it is typed
+// while a question waits.
+func (s *seat) keeps(q event.PermissionRequest, line string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.PermissionID == "" || s.unsent == line {
+		s.unsent = ""
+		return false
+	}
+	s.unsent = line
+	return true
 }
 
 // option answers a question, or begins to fill in its form.
 func (s *seat) option(ctx context.Context, q event.PermissionRequest, option string) {
-	form := filled(q, option)
+	form := reply.FormOf(q, option)
 	if form == nil {
 		if err := s.settle(ctx, q, wire.PermissionChoice{OptionID: option}); err != nil {
 			s.p.notice("%v", err)
@@ -172,19 +201,19 @@ func (s *seat) option(ctx context.Context, q event.PermissionRequest, option str
 	s.mu.Lock()
 	s.form = form
 	s.mu.Unlock()
-	fmt.Fprint(s.p.Stderr, form.asks())
+	fmt.Fprint(s.p.Stderr, form.Asks())
 }
 
 // value is the next one of the form.
-func (s *seat) value(ctx context.Context, form *filling, line string) {
-	choice, done, err := form.take(line)
+func (s *seat) value(ctx context.Context, form *reply.Form, line string) {
+	choice, done, err := form.Take(line)
 	if done {
-		if err = s.settle(ctx, form.q, choice); err == nil || !misfit(err) {
+		if err = s.settle(ctx, form.Of, choice); err == nil || !reply.Misfit(err) {
 			s.mu.Lock()
 			s.form = nil
 			s.mu.Unlock()
 		} else {
-			form.again()
+			form.Again()
 		}
 	}
 	if err != nil {
@@ -193,7 +222,7 @@ func (s *seat) value(ctx context.Context, form *filling, line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.form != nil {
-		fmt.Fprint(s.p.Stderr, form.asks())
+		fmt.Fprint(s.p.Stderr, form.Asks())
 	}
 }
 
@@ -207,11 +236,11 @@ func (s *seat) settle(ctx context.Context, q event.PermissionRequest, choice wir
 }
 
 func (s *seat) ask(ctx context.Context, line string) {
-	ask := wire.NewPrompt{PromptID: newKey(), Text: line}
+	ask := wire.NewPrompt{PromptID: client.NewKey(), Text: line}
 	s.mu.Lock()
 	s.open[ask.PromptID] = true
 	s.mu.Unlock()
-	asked, err := again(ctx, func() (wire.PromptAnswer, error) { return s.hub.Ask(ctx, s.session, ask) })
+	asked, err := client.Again(ctx, func() (wire.PromptAnswer, error) { return s.hub.Ask(ctx, s.session, ask) })
 	switch {
 	case err != nil:
 		s.p.notice("%v", err)
@@ -237,11 +266,15 @@ func (s *seat) news(ctx context.Context, u client.Update) error {
 		if err := s.waiting(ctx, u.State); err != nil {
 			return err
 		}
+		select {
+		case <-s.shown:
+		default:
+			close(s.shown)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shown = s.shown || u.State != nil
-	if s.ended && s.shown && len(s.open) == 0 {
+	if s.ended && len(s.open) == 0 {
 		return errEnded
 	}
 	return nil
@@ -281,7 +314,7 @@ func (s *seat) over(id string) {
 	if i < 0 {
 		return
 	}
-	past, filling := s.questions[i], s.form != nil && s.form.q.PermissionID == id
+	past, filling := s.questions[i], s.form != nil && s.form.Of.PermissionID == id
 	s.questions = slices.Delete(s.questions, i, i+1)
 	if filling {
 		s.form = nil
@@ -320,7 +353,7 @@ func (s *seat) waiting(ctx context.Context, state *wire.State) error {
 	}
 	s.mu.Unlock()
 	for _, id := range missing {
-		q, err := question(ctx, s.hub, s.session, state.AtSeq+1, id)
+		q, err := s.hub.Question(ctx, s.session, state.AtSeq+1, id)
 		if err != nil {
 			continue // it was settled, or the hub is away; the next state says
 		}

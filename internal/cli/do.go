@@ -68,17 +68,17 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}
-	key := newKey() // and the id of the session's prompt
-	made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Create(ctx, request, key) })
+	key := client.NewKey() // and the id of the session's prompt
+	made, err := client.Again(ctx, func() (wire.SessionInfo, error) { return hub.Create(ctx, request, key) })
 	one := begun{SessionInfo: made, ask: wire.NewPrompt{PromptID: key, Text: prompt}}
 	if err != nil || len(b.files) == 0 {
 		return one, err
 	}
-	one.ask.PromptID = newKey()
+	one.ask.PromptID = client.NewKey()
 	if one.ask.Attachments, err = upload(ctx, hub, made.SessionID, b.files); err != nil {
 		return one, err
 	}
-	_, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, one.ask) })
+	_, err = client.Again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, one.ask) })
 	return one, err
 }
 
@@ -129,7 +129,7 @@ func (p *Program) adopt() *cobra.Command {
 		if cursor != "" {
 			return Usagef("--cursor goes with the list")
 		}
-		made, err := again(ctx, func() (wire.SessionInfo, error) {
+		made, err := client.Again(ctx, func() (wire.SessionInfo, error) {
 			return hub.Adopt(ctx, args[0], wire.Adopt{AgentSessionID: args[1], Workspace: workspace})
 		})
 		if err != nil || p.json {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/internal/reply"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -78,7 +79,7 @@ func (p *Program) prompt() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ask := wire.NewPrompt{PromptID: newKey(), Text: text, Attachments: attachments}
+		ask := wire.NewPrompt{PromptID: client.NewKey(), Text: text, Attachments: attachments}
 		switch {
 		case queue && now:
 			return Usagef("--queue and --now exclude each other")
@@ -92,7 +93,7 @@ func (p *Program) prompt() *cobra.Command {
 				return err
 			}
 		}
-		asked, err := again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, ask) })
+		asked, err := client.Again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, ask) })
 		if err != nil {
 			return err
 		}
@@ -166,7 +167,7 @@ func (p *Program) run() *cobra.Command {
 		}
 		w.tells = true
 		p.json = p.json || w.stream
-		asked, err := again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, s.ask) })
+		asked, err := client.Again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, s.SessionID, s.ask) })
 		if err != nil {
 			return err
 		}
@@ -418,7 +419,7 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 	}
 	id := s.PendingPermissions[0]
 	if t.noAsk {
-		q, err := question(ctx, t.hub, t.session, s.AtSeq+1, id)
+		q, err := t.hub.Question(ctx, t.session, s.AtSeq+1, id)
 		if err != nil {
 			return err
 		}
@@ -433,7 +434,7 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 		t.p.notice("a question waits for an answer (`abide answer %s`)", tail(t.session))
 		return nil
 	}
-	q, err := question(ctx, t.hub, t.session, s.AtSeq+1, id)
+	q, err := t.hub.Question(ctx, t.session, s.AtSeq+1, id)
 	if err != nil {
 		return err
 	}
@@ -464,7 +465,7 @@ func (t *turn) put(ctx context.Context, q event.PermissionRequest, at event.Seq)
 			t.p.notice("%v", err)
 			continue
 		}
-		if form := filled(q, option); form != nil {
+		if form := reply.FormOf(q, option); form != nil {
 			err = t.p.fill(ctx, asked, form, send)
 		} else {
 			err = send(wire.PermissionChoice{OptionID: option})

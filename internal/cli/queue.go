@@ -61,8 +61,8 @@ func (p *Program) changeQueue(ctx context.Context, hub *client.Hub, id string, a
 		if err != nil {
 			return err
 		}
-		ask := wire.NewPrompt{PromptID: newKey(), Text: text, When: wire.WhenQueue}
-		_, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, id, ask) })
+		ask := wire.NewPrompt{PromptID: client.NewKey(), Text: text, When: wire.WhenQueue}
+		_, err = client.Again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, id, ask) })
 		return err
 	}
 	list, err := hub.Queue(ctx, id)

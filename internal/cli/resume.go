@@ -285,14 +285,14 @@ func (p *Program) fork() *cobra.Command {
 				return err
 			}
 		}
-		key := newKey()
-		made, err := again(ctx, func() (wire.SessionInfo, error) { return hub.Fork(ctx, s.SessionID, request, key) })
+		key := client.NewKey()
+		made, err := client.Again(ctx, func() (wire.SessionInfo, error) { return hub.Fork(ctx, s.SessionID, request, key) })
 		if err != nil {
 			return err
 		}
 		if prompt != "" {
 			ask := wire.NewPrompt{PromptID: key, Text: prompt}
-			if _, err = again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, ask) }); err != nil {
+			if _, err = client.Again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, ask) }); err != nil {
 				return err
 			}
 		}

@@ -2,51 +2,18 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"mime"
-	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/session/event"
 )
 
-const (
-	// attempts and attemptPause bound how often a request is sent again after its
-	// answer was lost, as when the hub is being started again.
-	attempts     = 20
-	attemptPause = 500 * time.Millisecond
-	// maxPrompt bounds a prompt read from stdin.
-	maxPrompt = 1 << 20
-)
-
-// again sends something until an answer comes. A request carries a key of its own,
-// so that sending it twice does it once.
-func again[T any](ctx context.Context, send func() (T, error)) (T, error) {
-	for try := 1; ; try++ {
-		answer, err := send()
-		lost := (*url.Error)(nil)
-		if !errors.As(err, &lost) || try == attempts {
-			return answer, err
-		}
-		select {
-		case <-ctx.Done():
-			return answer, err
-		case <-time.After(attemptPause):
-		}
-	}
-}
-
-func newKey() string {
-	key := make([]byte, 16)
-	rand.Read(key)
-	return hex.EncodeToString(key)
-}
+// maxPrompt bounds a prompt read from stdin.
+const maxPrompt = 1 << 20
 
 // upload stores files for a prompt.
 func upload(ctx context.Context, hub *client.Hub, session string, files []string) ([]event.Attachment, error) {
