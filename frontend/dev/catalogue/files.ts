@@ -72,6 +72,7 @@ const hub = (over: Partial<Files>) => () => ({
     makeFolder: unreachable,
     list: async (_, of) => (of === 'cmd' ? inner : root),
     changes: async () => changes,
+    branch: async () => null,
     change: async () => edited,
     read: bytes(code),
     complete: async () => [],

@@ -1,6 +1,6 @@
 // The list of sessions with its search, and the palette, the new session dialog, the keys and the pairing screen.
 import type { Intents } from '../../src/state/intents'
-import type { FolderContent, FoundPage, Hit } from '../../src/wire/gen'
+import type { Branch, FolderContent, FoundPage, Hit } from '../../src/wire/gen'
 import type { Files } from '../../src/state/files'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, held, link, list, opened, path, sessions, whole } from './frames'
@@ -59,6 +59,26 @@ const folders: FolderContent = {
 export const withFolders = (): Partial<Intents> => ({
   files: async () => ({ folders: async () => folders }) as unknown as Files,
   ask: async <T>() => ({ path: '/src', shown: '/src', allowed: true }) as T,
+})
+const standing: Branch = {
+  repository: true,
+  branch: 'retries-that-spread-out-over-a-whole-minute',
+  compared: true,
+  base: 'main',
+  ahead: 3,
+  behind: 12,
+  uncommitted: 2,
+  conflicts: ['retry.go'],
+  acts: [],
+}
+/** A hub that tells of the branches of its sessions. */
+const withBranches = (): Partial<Intents> => ({
+  files: async () =>
+    ({
+      branch: async (id: string) =>
+        id === sessionId ? standing : { ...standing, branch: 'main', ahead: 0, behind: 0, conflicts: [] },
+    }) as unknown as Files,
+  ask: async <T>() => standing as T,
 })
 const on = { next_cursor: 'c', sessions_left: 18, done: false }
 
@@ -139,6 +159,14 @@ export const lists: State[] = [
       { kind: 'listed', sessions: sessions.map((s, i) => ({ ...s, archived: i > 2 })) },
     ],
     does: [{ press: '.more' }],
+  },
+  { name: 'list, branches', path: '/', messages: opened, hub: withBranches, does: [{ wait: 200 }] },
+  {
+    name: 'details, branch',
+    path,
+    messages: held(whole),
+    hub: withBranches,
+    does: [{ press: `[aria-label="${t`Details`}"]` }, { wait: 200 }],
   },
   { name: 'list, loading', path: '/', messages: [link({ phase: 'dialling' })], does: [{ wait: 500 }] },
   { name: 'list, empty', path: '/', messages: [link(), connected, { kind: 'listed', sessions: [] }] },

@@ -1,4 +1,4 @@
-import type { Completions } from '../wire/gen'
+import type { Branch, Completions } from '../wire/gen'
 import type { Files } from '../state/files'
 
 /** Asks the hub over HTTP. */
@@ -13,11 +13,22 @@ const mostAtOnce = 2 << 20
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
 export function filesAPI(call: Call, respond: Respond): Files {
+  /** The newest question of each of the two lanes. */
+  const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()]
+  let asked = 0
   return {
     folders: (path) => call('GET', `/api/folders?path=${encodeURIComponent(path)}`),
     makeFolder: (path) => call('POST', '/api/folders', { path }),
     list: (id, path) => call('GET', `${session(id)}/files?path=${encodeURIComponent(path)}`),
     changes: (id) => call('GET', `${session(id)}/changes`),
+    branch: (id, ended) => {
+      const lane = asked++ % lanes.length
+      const answer = lanes[lane]!.then(() =>
+        ended.aborted ? null : call<Branch>('GET', `${session(id)}/branch`, undefined, ended),
+      )
+      lanes[lane] = answer.catch(() => {}) // it goes to who asked
+      return answer
+    },
     change: (id, path) => call('GET', `${session(id)}/change?path=${encodeURIComponent(path)}`),
     read: async (id, path) => {
       const response = await respond(`${session(id)}/file?path=${encodeURIComponent(path)}`, {

@@ -1,4 +1,4 @@
-import type { Changes, FileChange, FileList, Folder, FolderContent } from '../wire/gen'
+import type { Branch, Changes, FileChange, FileList, Folder, FolderContent } from '../wire/gen'
 /** A file's beginning, of at most 2 MiB, and how many bytes all of it has. */
 export interface FileRead {
   blob: Blob
@@ -13,6 +13,8 @@ export interface Files {
   /** A folder of a session's workspace by its path in there; '' is the workspace. */
   list(sessionId: string, path: string): Promise<FileList>
   changes(sessionId: string): Promise<Changes>
+  /** Git runs for each answer, so no more than two are asked for at once; null if it ended before its turn. */
+  branch(sessionId: string, ended: AbortSignal): Promise<Branch | null>
   change(sessionId: string, path: string): Promise<FileChange>
   read(sessionId: string, path: string): Promise<FileRead>
   /** Paths of a session's workspace that match the typed text, the best first. */
