@@ -5,8 +5,10 @@ import type { CommentList } from '../src/wire/gen.ts'
 import { barriers } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
+import { repository } from './rig/git.ts'
 import { Hub } from './rig/hub.ts'
 import { shot } from './rig/shot.ts'
+import { tap } from './rig/touch.ts'
 
 describe('comments with their place', () => {
   const hub = new Hub()
@@ -121,6 +123,74 @@ describe('comments with their place', () => {
     expect(await prompt.inputValue()).toContain('main.txt:3-4')
     expect(screen.errors).toEqual([])
     await page.close()
+  })
+
+  test('lines of a change are chosen with Shift by mouse and by keys, and on a phone one by one', async () => {
+    const git = repository(hub.workspace)
+    const file = join(hub.workspace, 'poem.txt')
+    writeFileSync(file, 'one\ntwo\nthree\n')
+    git('add', 'poem.txt')
+    git('commit', '-qm', 'One')
+    writeFileSync(file, 'one\n2\n3\n4\n5\nthree\n')
+    const id = await hub.newSession('Chosen lines')
+    await hub.turn(id, '/markdown')
+    const screen = await device.open(`/s/${id}/files?path=poem.txt`, { width: 1280, height: 800 })
+    const { page } = screen
+    const number = (text: string) =>
+      page
+        .locator('.l.add')
+        .filter({ has: page.locator('code', { hasText: text }) })
+        .locator('.n')
+    const write = async (text: string) => {
+      await page.locator('dialog textarea:focus').waitFor()
+      await page.keyboard.type(text)
+      await page.getByRole('button', { name: 'Add comment' }).click()
+      await page.locator('.remark', { hasText: text }).waitFor()
+      return (await comments(id)).at(-1)
+    }
+    await number('2').click({ modifiers: ['Shift'] })
+    await page.locator('.l.chosen').waitFor()
+    expect(await page.locator('dialog').count(), 'the other end is to be chosen').toBe(0)
+    await number('4').click({ modifiers: ['Shift'] })
+    await page.getByRole('status').filter({ hasText: '3 lines' }).waitFor()
+    expect(await write('By mouse.')).toMatchObject({
+      path: 'poem.txt',
+      line: 2,
+      end_line: 4,
+      quote: '2\n3\n4',
+    })
+
+    const group = page.getByRole('group', { name: 'Changes in poem.txt' })
+    await page.reload()
+    await group.focus()
+    for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowDown') // one, two, 2, 3
+    await page.keyboard.press('Shift+ArrowDown')
+    await page.keyboard.press('Shift+ArrowDown')
+    expect(await page.locator('.l.chosen code').allInnerTexts()).toEqual(['3', '4', '5'])
+    await page.keyboard.press('Shift+ArrowUp')
+    await shot(screen, 'comment-chosen-wide')
+    await page.keyboard.press('Enter')
+    expect(await write('By keys.')).toMatchObject({ line: 3, end_line: 4, quote: '3\n4' })
+    await expect.poll(() => group.evaluate((e) => e === document.activeElement)).toBe(true)
+    await page.keyboard.press('Escape')
+    expect(await page.locator('.l.chosen').count()).toBe(0)
+    expect(await barriers(page)).toEqual([])
+    await page.close()
+
+    const small = await device.open(`/s/${id}/files?path=poem.txt`, phone)
+    await tap(small.page.locator('.l.add').nth(2).locator('.n'))
+    await small.page.locator('dialog textarea:focus').waitFor()
+    await tap(small.page.getByRole('button', { name: 'One line more' }))
+    await small.page.getByRole('status').filter({ hasText: '2 lines' }).waitFor()
+    await small.page.keyboard.press('c') // no command acts behind the dialog
+    await small.page.locator('dialog textarea').focus()
+    await small.page.keyboard.type('By touch.')
+    await shot(small, 'comment-chosen-phone')
+    await tap(small.page.getByRole('button', { name: 'Add comment' }))
+    await small.page.locator('.remark', { hasText: 'By touch.' }).waitFor()
+    expect((await comments(id)).at(-1)).toMatchObject({ line: 4, end_line: 5, quote: '4\n5' })
+    expect([...screen.errors, ...small.errors]).toEqual([])
+    await small.page.close()
   })
 
   test('a message is commented on, and the agent gets its words', async () => {

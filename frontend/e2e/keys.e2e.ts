@@ -262,6 +262,7 @@ describe('of the keys in the help', () => {
       'Esc',
       'Esc Esc',
       '↑',
+      '↑ ↓',
       'a',
       's',
       'x',
