@@ -64,6 +64,7 @@ const overview = (events: readonly AbideEvent[]): Overview => ({
     },
     {
       ...empty,
+      compared: true,
       turn: 3,
       seq: events.length,
       end_seq: events.length,
