@@ -146,14 +146,14 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	require.Contains(t, list, "…")
 
 	// Ctrl-C detaches, and the agent continues.
-	attached := s.at("attach", "-")
+	attached := s.at("attach", "-", "--plain")
 	attached.waitFor("You chose")
 	attached.types("/slow 2\n")
 	attached.waitFor("1 2 3")
 	attached.types("\x03")
 	require.NotContains(t, attached.ends(0), "20")
 	require.Eventually(t, func() bool { return strings.Contains(s.do("show", "-"), "19 20") }, patience, 50*time.Millisecond)
-	attached = s.at("attach", "-")
+	attached = s.at("attach", "-", "--plain")
 	attached.waitFor("19 20")
 	attached.types("\x04") // Ctrl-D
 	attached.ends(0)
@@ -176,7 +176,7 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 	s := newShell(t)
 	s.do("new")
-	attached := s.at("attach", "-")
+	attached := s.at("attach", "-", "--plain")
 	fills := func(lines ...string) { // an expected question, the typed answer, and so on
 		for i := 0; i < len(lines); i += 2 {
 			attached.waitFor(lines[i])
@@ -212,7 +212,7 @@ func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {
 
 	s.do("new", "/form")
 	require.Eventually(t, func() bool { return s.do("ls", "--status", "needs_you") != "" }, patience, 50*time.Millisecond)
-	attached = s.at("attach", "-")
+	attached = s.at("attach", "-", "--plain")
 	fills("Send · 2 Decline", "1", "In capitals", "cancel", "→ Decline", "\x04")
 	attached.ends(0)
 

@@ -101,11 +101,15 @@ func TestAReaderSeesWhatComes(t *testing.T) {
 	s.do("new", "/ask")
 	sc.sees("needs you")
 
-	// Attach leaves the screen for the lines of the session.
+	// Attach has a prompt box below the session; Esc reads, and then goes back to the list.
 	sc.types("\x1b[B\x1b[C\r")
 	sc.sees("\n29\n30")
-	sc.types("/refuse\n")
-	sc.waitFor("the turn ended: refusal")
-	sc.types("\x04")
+	sc.types("/refuse\r")
+	sc.sees("the turn ended: refusal")
+	sc.types("\x1b")
+	sc.sees("Return")
+	sc.types("q")
+	sc.sees("Showing 1–")
+	sc.types("q")
 	sc.ends(0)
 }

@@ -100,12 +100,16 @@ func waiting(ctx context.Context, hub *client.Hub, s wire.SessionInfo) (q event.
 }
 
 func (p *Program) printQuestion(q event.PermissionRequest) error {
+	style, err := p.style(p.Stdout)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s", plain.Line(q.Title), plain.Asked(q))
+	fmt.Fprintf(&b, "%s\n%s", plain.Line(q.Title), plain.Asked(q, style))
 	for i, o := range q.Options {
 		fmt.Fprintf(&b, "  %d  %s\n", i+1, plain.Line(o.Name))
 	}
-	_, err := fmt.Fprint(p.Stdout, b.String())
+	_, err = fmt.Fprint(p.Stdout, b.String())
 	return err
 }
 

@@ -20,21 +20,29 @@ import (
 
 func (p *Program) attach() *cobra.Command {
 	var limit time.Duration
+	var lines bool
 	cmd := p.onSession(&cobra.Command{
 		Use:   "attach ID",
 		Short: "Stay with a session: read along, answer and ask",
-		Long: "Stay with a session: text as it streams and one line for each tool call. While a question waits, a number answers\n" +
-			"it, and the values of a form are asked one by one; any other line is asked about before it is sent as a prompt.\n" +
-			"Ctrl-C and Ctrl-D leave, and the agent works on. With stdin from a file or a pipe, it leaves at the end of stdin once\n" +
-			"the prompts that it sent are done.",
+		Long: "Stay with a session on the whole terminal: what is said and done as it comes, and a box for prompts with commands\n" +
+			"(/) and files (@). While a question waits and the box is empty, a number answers it, and y or n; ? shows all of it.\n" +
+			"Esc reads, H is the help, Ctrl-C leaves, and the agent works on.\n\n" +
+			"With --plain, and without a terminal, it prints lines: text as it streams and one line for each tool call. While a\n" +
+			"question waits, a number answers it, and the values of a form are asked one by one; any other line is asked about\n" +
+			"before it is sent as a prompt. With stdin from a file or a pipe, it leaves at the end of stdin once the prompts that\n" +
+			"it sent are done.",
 		Example: "abide attach -\nabide attach 9f3a",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
 		ctx, stop := limited(ctx, limit)
 		defer stop()
+		if screens := p.screens(); !lines && screens.possible() {
+			return overTime(ctx, limit, screens.show(ctx, hub, false, &s))
+		}
 		return overTime(ctx, limit, p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), wire.NewPrompt{}))
 	})
 	cmd.Flags().DurationVar(&limit, "timeout", 0, "stay `T` at most, such as 90s or 10m; then exit with 5")
+	cmd.Flags().BoolVar(&lines, "plain", false, "print lines, also at a terminal")
 	p.colorFlag(cmd)
 	return cmd
 }

@@ -43,9 +43,6 @@ func (p *Program) screens() screens {
 			}
 			return projectRoot()
 		},
-		attach: func(ctx context.Context, hub *client.Hub, s wire.SessionInfo) error {
-			return p.stay(ctx, hub, s, max(s.MaxSeq-recent, s.MinSeq-1), wire.NewPrompt{})
-		},
 	}
 }
 

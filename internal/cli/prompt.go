@@ -205,9 +205,10 @@ type turn struct {
 
 // asking is the question that the person at the terminal is asked now.
 type asking struct {
-	id   string
-	stop context.CancelFunc
-	done sync.WaitGroup
+	style plain.Style
+	id    string
+	stop  context.CancelFunc
+	done  sync.WaitGroup
 }
 
 // over takes a question back that was answered, here or elsewhere. Without an id
@@ -232,7 +233,7 @@ func (p *Program) wait(ctx context.Context, hub *client.Hub, s wire.SessionInfo,
 		return err
 	}
 	t := &turn{
-		p: p, hub: hub, session: s.SessionID, ask: ask, noAsk: w.noAsk, asked: map[string]bool{}, seen: after,
+		p: p, hub: hub, session: s.SessionID, ask: ask, noAsk: w.noAsk, asked: map[string]bool{}, seen: after, asking: asking{style: style},
 		said: feedSink(p.Stdout, plain.Compact, false), beside: feedSink(p.Stderr, plain.Normal, style),
 	}
 	if w.stream {
@@ -449,7 +450,7 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 // anywhere.
 func (t *turn) put(ctx context.Context, q event.PermissionRequest, at event.Seq) {
 	asked := time.Now()
-	fmt.Fprint(t.p.Stderr, plain.Asked(q))
+	fmt.Fprint(t.p.Stderr, plain.Asked(q, t.asking.style))
 	send := func(c wire.PermissionChoice) error {
 		c.SeenSeq = at
 		_, err := t.hub.Settle(ctx, t.session, q.PermissionID, c)

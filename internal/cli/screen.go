@@ -22,7 +22,6 @@ type screens struct {
 	// root is the root of the project in which the person is; empty if the hub is elsewhere.
 	root    func() (string, error)
 	style   func(io.Writer) (plain.Style, error)
-	attach  func(context.Context, *client.Hub, wire.SessionInfo) error
 	in      io.Reader
 	out     io.Writer
 	environ []string
@@ -42,15 +41,15 @@ func (s screens) sessions() *cobra.Command {
 		if !s.possible() {
 			return Usagef("sessions needs a terminal (`abide ls` prints the list)")
 		}
-		return s.choose(ctx, hub, all)
+		return s.show(ctx, hub, all, nil)
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "begin with the sessions of all projects")
 	s.flag(cmd)
 	return cmd
 }
 
-// choose shows the sessions until the person leaves or attaches to one.
-func (s screens) choose(ctx context.Context, hub *client.Hub, all bool) error {
+// show shows the sessions, or the one given with its prompt box, until the person leaves.
+func (s screens) show(ctx context.Context, hub *client.Hub, all bool, session *wire.SessionInfo) error {
 	style, err := s.style(s.out)
 	if err != nil {
 		return err
@@ -59,13 +58,9 @@ func (s screens) choose(ctx context.Context, hub *client.Hub, all bool) error {
 	if err != nil {
 		return err
 	}
-	attach, err := screen.Run(ctx, screen.Options{
+	return screen.Run(ctx, screen.Options{
 		Hub: hub, Project: root, All: all, Style: style, In: s.in, Out: s.out, Environ: s.environ, Words: Words,
-	})
-	if err != nil || attach == nil {
-		return err
-	}
-	return s.attach(ctx, hub, *attach)
+	}, session)
 }
 
 // alone is `abide` without a command: the sessions at a terminal, else the help.
@@ -78,5 +73,5 @@ func (s screens) alone(cmd *cobra.Command) error {
 		return err
 	}
 	defer hub.Close()
-	return s.choose(cmd.Context(), hub, false)
+	return s.show(cmd.Context(), hub, false, nil)
 }

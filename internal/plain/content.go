@@ -43,7 +43,7 @@ type entry struct {
 // Asked is the action that a permission request would allow, beside its title: the
 // input as a person reads it, the text and the changes of its tool call, or the fields of its
 // form, each line indented.
-func Asked(q event.PermissionRequest) string { return asked(q, nil) }
+func Asked(q event.PermissionRequest, style Style) string { return asked(q, nil, style) }
 
 // askedCall is the tool call of a permission request, as ACP has it.
 type askedCall struct {
@@ -59,17 +59,17 @@ func callOf(q event.PermissionRequest) askedCall {
 }
 
 // asked is Asked over the known facts of the call; nil if there are none.
-func asked(q event.PermissionRequest, known *event.ToolCallFields) string {
+func asked(q event.PermissionRequest, known *event.ToolCallFields, style Style) string {
 	call := callOf(q)
 	if known != nil && input(call.RawInput, nil) == "" {
 		call.RawInput = known.RawInput
 	}
-	if known != nil && toolDetail(call.Content) == "" {
+	if known != nil && toolDetail(call.Content, style) == "" {
 		call.Content = known.Whole()
 	}
 	var b strings.Builder
 	b.WriteString(input(call.RawInput, call.Content))
-	b.WriteString(toolDetail(call.Content))
+	b.WriteString(toolDetail(call.Content, style))
 	for _, field := range Fields(q.Form) {
 		b.WriteString(field.String() + "\n")
 	}
@@ -84,7 +84,7 @@ func asked(q event.PermissionRequest, known *event.ToolCallFields) string {
 
 // toolDetail is the text and the changes of a tool call. Changes are unified
 // diffs that patch can read.
-func toolDetail(raw json.RawMessage) string {
+func toolDetail(raw json.RawMessage, style Style) string {
 	var entries []entry
 	if len(raw) == 0 {
 		return ""
@@ -96,7 +96,7 @@ func toolDetail(raw json.RawMessage) string {
 	for _, e := range entries {
 		switch e.Type {
 		case "diff":
-			b.WriteString(change(e))
+			b.WriteString(change(e, style))
 		case "content":
 			b.WriteString(indented(e.Content))
 		}
@@ -118,7 +118,7 @@ func texts(raw json.RawMessage) string {
 	return b.String()
 }
 
-func change(e entry) string {
+func change(e entry, style Style) string {
 	old := ""
 	if e.OldText != nil {
 		old = *e.OldText
@@ -126,7 +126,18 @@ func change(e entry) string {
 	name := Line(e.Path)
 	text := string(diff.Diff(name, []byte(old), name, []byte(e.NewText)))
 	_, hunks, _ := strings.Cut(text, "\n") // the first line names the program
-	return Text(hunks)
+	lines := strings.Split(Text(hunks), "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			lines[i] = style.Green(line)
+		case strings.HasPrefix(line, "-"):
+			lines[i] = style.Red(line)
+		case strings.HasPrefix(line, "@@"):
+			lines[i] = style.Dim(line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func indented(raw json.RawMessage) string {

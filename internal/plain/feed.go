@@ -227,7 +227,7 @@ func (f *Feed) tellTool(t *event.ToolCallFields) error {
 	if err := f.line(text); err != nil || f.level < Full {
 		return err
 	}
-	detail := toolDetail(t.Whole())
+	detail := toolDetail(t.Whole(), f.style)
 	if more := t.Output(texts(t.Whole())); more != "" {
 		detail += "  " + strings.ReplaceAll(strings.TrimRight(Text(more), "\n"), "\n", "\n  ") + "\n"
 	}
@@ -252,7 +252,7 @@ func (f *Feed) question(e event.Event, p event.PermissionRequest) error {
 		}); entry != nil {
 			known = entry.Tool
 		}
-		text += "\n" + asked(p, known)
+		text += "\n" + asked(p, known, f.style)
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -147,7 +147,7 @@ func TestAQuestionShowsItsCommandPathAndChanges(t *testing.T) {
 		`{"rawInput":{}}`:                                                 "",
 		`{"rawInput":{"path":"/a","content":"y\n","mode":"new"},"content":[{"type":"diff","path":"/a","newText":"y\n"}]}`: "  mode: new\n  --- /a\n  +++ /a\n  @@ -0,0 +1,1 @@\n  +y\n",
 	} {
-		require.Equal(t, want, plain.Asked(event.PermissionRequest{ToolCall: json.RawMessage(call)}), call)
+		require.Equal(t, want, plain.Asked(event.PermissionRequest{ToolCall: json.RawMessage(call)}, false), call)
 	}
 }
 

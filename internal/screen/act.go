@@ -60,8 +60,10 @@ type sure struct {
 
 func (m *model) sure(of sure) tea.Cmd {
 	if of.do == actAttach {
-		m.attach = &of.session
-		return tea.Quit
+		if m.view != nil {
+			return m.sit()
+		}
+		return tea.Sequence(m.open(of.session), func() tea.Msg { return seat{} })
 	}
 	m.notice = "Resuming …"
 	return m.resume(of.session, wire.Resume{Way: of.do.way()}, false)

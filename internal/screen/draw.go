@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/abidehub/abide/internal/cells"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/state"
@@ -25,16 +26,34 @@ func (m *model) View() tea.View {
 	if m.help {
 		body = m.drawHelp()
 	}
-	rows := append([]string{cut(head, m.width)}, body...)
-	for len(rows) < m.body()+1 {
+	var below []string
+	var cursor *tea.Cursor
+	last := m.choices(acts, chosen)
+	if v := m.view; v != nil && v.desk != nil {
+		below, cursor = v.desk.Draw(m.height)
+		if v.typing {
+			last = m.o.Style.Dim(cells.Cut(v.desk.Keys(), m.width))
+		}
+	}
+	room := max(1, m.body()-len(below)) + 1
+	if cursor != nil {
+		cursor.Y += room
+	}
+	if m.view == nil || !m.view.typing || m.help || m.asked != nil {
+		cursor = nil
+	}
+	rows := append([]string{cells.Cut(head, m.width)}, body...)
+	for len(rows) < room {
 		rows = append(rows, "")
 	}
-	rows = append(rows[:m.body()+1], "", m.line(), m.choices(acts, chosen))
+	rows = append(rows[:room], below...)
+	rows = append(rows, "", m.line(), last)
 	if len(rows) > m.height {
 		rows = rows[:m.height]
 	}
 	view := tea.NewView(strings.Join(rows, "\n"))
 	view.AltScreen = true
+	view.Cursor = cursor
 	view.MouseMode = tea.MouseModeCellMotion
 	return view
 }
@@ -43,32 +62,25 @@ func (m *model) View() tea.View {
 func (m *model) line() string {
 	text := "Enter does the chosen act · S search · A all or this project · H help · Esc leaves"
 	if m.view != nil {
-		text = "F more or less · S search, n and N the next · H help · Esc goes back"
+		text = "F more or less · S search, n and N the next · I attach · H help · Esc goes back"
 	}
 	switch {
 	case m.asked != nil:
-		return m.o.Style.Bold(cut(m.asked.text+" · any other key: no", m.width))
+		return m.o.Style.Bold(cells.Cut(m.asked.text+" · any other key: no", m.width))
 	case m.help:
 		text = "Any key closes the help."
 	case m.searching():
-		return cutLeft("Search: "+*m.query()+inverse+" "+reset, m.width)
+		return cells.CutLeft("Search: "+*m.query()+cells.Inverse+" "+cells.Reset, m.width)
 	case m.notice != "":
 		text = plain.Line(m.notice)
 	case m.view != nil && m.view.seeking != 0:
 		text = "Searching … Esc stops"
-	case m.view != nil && m.view.restore != nil:
-		return cut(progress(*m.view.restore), m.width)
 	case m.view != nil && m.view.lost:
 		text = "The connection to the hub was lost; trying again."
+	case m.view != nil && m.view.desk != nil:
+		text = m.view.desk.Line()
 	}
-	return m.o.Style.Dim(cut(text, m.width))
-}
-
-// progress is how far the agent has been told the session.
-func progress(r wire.Restore) string {
-	const cells = 10
-	full := min(cells, r.Percent*cells/100)
-	return fmt.Sprintf("[%s%s] %d/%d · ~%d tokens · %d %%", strings.Repeat("#", full), strings.Repeat(".", cells-full), r.Done, r.Total, r.Tokens, r.Percent)
+	return m.o.Style.Dim(cells.Cut(text, m.width))
 }
 
 // choices is the last line: the acts, the chosen one marked.
@@ -81,11 +93,11 @@ func (m *model) choices(acts []act, chosen int) string {
 	for i, a := range acts {
 		text := room + string(a) + room
 		if i == chosen {
-			text = inverse + text + reset
+			text = cells.Inverse + text + cells.Reset
 		}
 		parts = append(parts, text)
 	}
-	return cut(strings.Join(parts, " "), m.width)
+	return cells.Cut(strings.Join(parts, " "), m.width)
 }
 
 func (m *model) drawList() (head string, body []string, acts []act, chosen int) {
@@ -115,15 +127,15 @@ func (m *model) drawList() (head string, body []string, acts []act, chosen int) 
 	for i, s := range l.rows {
 		text := m.drawLine(s)
 		if i == l.at {
-			text = inverse + padded(ansi.Strip(text), m.width) + reset
+			text = cells.Inverse + cells.Padded(ansi.Strip(text), m.width) + cells.Reset
 		}
 		body = append(body, text)
 	}
 	head += scope
 	if room := m.width - ansi.StringWidth(head) - 3; path != "" && room > 8 {
-		head += " (" + cutLeft(path, room) + ")"
+		head += " (" + cells.CutLeft(path, room) + ")"
 	}
-	return m.o.Style.Bold(cut(head, m.width)), body, listActs(), l.action
+	return m.o.Style.Bold(cells.Cut(head, m.width)), body, listActs(), l.action
 }
 
 // drawLine is the line of a session: status, age, name, the last thing said, and the root
@@ -134,28 +146,28 @@ func (m *model) drawLine(s wire.SessionInfo) string {
 		unread = "* "
 	}
 	const statusCells, ageCells = 12, 5
-	status, cells := strings.ReplaceAll(string(s.Status), "_", " "), statusCells
+	status, wide := strings.ReplaceAll(string(s.Status), "_", " "), statusCells
 	if m.width < 60 {
-		status, cells = sign(s.Status), 2
+		status, wide = sign(s.Status), 2
 	}
-	left := unread + m.styled(s.Status, padded(status, cells)) + padded(ago(time.Since(s.UpdatedAt)), ageCells)
-	room := m.width - 2 - cells - ageCells
+	left := unread + m.styled(s.Status, cells.Padded(status, wide)) + cells.Padded(ago(time.Since(s.UpdatedAt)), ageCells)
+	room := m.width - 2 - wide - ageCells
 	root := ""
 	if m.list.all {
 		root = "root: Unknown"
 		if own := rootOf(s); own != "" {
 			root = plain.Line(own)
 		}
-		root = cutLeft(root, room/3)
+		root = cells.CutLeft(root, room/3)
 		room -= ansi.StringWidth(root) + 1
 	}
 	nameCells := room
 	if room >= 40 {
 		nameCells = room * 3 / 5
 	}
-	text := left + words(padded(plain.Line(s.Name), nameCells), m.list.query)
+	text := left + words(cells.Padded(plain.Line(s.Name), nameCells), m.list.query)
 	if rest := room - nameCells - 2; rest > 0 {
-		text += "  " + m.o.Style.Dim(padded(plain.Line(s.LastLine), rest))
+		text += "  " + m.o.Style.Dim(cells.Padded(plain.Line(s.LastLine), rest))
 	}
 	if root != "" {
 		text += " " + words(root, m.list.query)
@@ -166,8 +178,8 @@ func (m *model) drawLine(s wire.SessionInfo) string {
 // words marks the words of a search.
 func words(text, query string) string {
 	for word := range strings.FieldsSeq(query) {
-		if at, n := index(text, word); at >= 0 && !strings.Contains(text, "\x1b") {
-			text = text[:at] + marked + text[at:at+n] + reset + text[at+n:]
+		if at, n := cells.Index(text, word); at >= 0 && !strings.Contains(text, "\x1b") {
+			text = text[:at] + cells.Marked + text[at:at+n] + cells.Reset + text[at+n:]
 		}
 	}
 	return text
@@ -223,17 +235,20 @@ func (m *model) drawView() (head string, body []string, acts []act, chosen int) 
 		left += fmt.Sprintf(" of events %d–%d / %d", v.window.first(), v.window.last(), v.window.end)
 	}
 	left += map[plain.Level]string{plain.Compact: " · compact", plain.Full: " · full"}[r.level]
-	path := cutLeft(plain.Line(v.session.Workspace), m.width-ansi.StringWidth(left)-2)
+	if v.desk != nil && !r.follow {
+		left += " · older: PgDn"
+	}
+	path := cells.CutLeft(plain.Line(v.session.Workspace), m.width-ansi.StringWidth(left)-2)
 	gap := m.width - ansi.StringWidth(left) - ansi.StringWidth(path)
 	if gap >= 2 {
 		left += strings.Repeat(" ", gap) + path
 	}
-	head = m.o.Style.Bold(cut(left, m.width))
+	head = m.o.Style.Bold(cells.Cut(left, m.width))
 	for _, row := range r.all[min(r.top, end):end] {
-		text := row.text
+		text := row.Text
 		if v.query != "" {
-			if at, _ := index(ansi.Strip(text), v.query); at >= 0 {
-				text = mark(text, v.query)
+			if at, _ := cells.Index(ansi.Strip(text), v.query); at >= 0 {
+				text = cells.Mark(text, v.query)
 			}
 		}
 		body = append(body, text)
@@ -243,6 +258,14 @@ func (m *model) drawView() (head string, body []string, acts []act, chosen int) 
 		body = []string{m.o.Style.Dim("Reading …")}
 	case len(r.all) == 0:
 		body = []string{"", "Nothing was said yet."}
+	}
+	if v.desk != nil {
+		if whole := v.desk.Whole(); whole != nil {
+			body = whole
+		}
+	}
+	if v.state != nil {
+		body = overlay(body, v.state.Restore, m.width, r.height)
 	}
 	return head, body, viewActs(), v.action
 }
@@ -254,15 +277,17 @@ func (m *model) drawHelp() []string {
 	if m.view != nil {
 		text = "Up, Down, PgUp, PgDn, Home, End and the wheel scroll. What comes is shown at the end.\n" +
 			"F: what was said, or thoughts, tools and output, too.\n" +
-			"S: search; n the next match, N the one before.\n"
+			"S: search; n the next match, N the one before.\n" +
+			"I: type at the session. There Esc is for reading, Ctrl-X cancels the turn or a restore,\n" +
+			"Ctrl-O has the agent's mode and options, Ctrl-Q the prompts that wait.\n"
 	}
 	text += "View reads it, Attach writes to it.\n" +
 		"Resume: the agent goes on in the best way it has.\n" +
 		"Segmented: a new agent session is told all of this one, in parts.\n" +
 		"Server: the agent loads its own copy of the session."
 	var rows []string
-	for _, row := range wrap(strings.Split(text, "\n"), 0, m.width) {
-		rows = append(rows, row.text)
+	for _, row := range cells.Wrap(strings.Split(text, "\n"), 0, m.width) {
+		rows = append(rows, row.Text)
 	}
 	return rows
 }

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/abidehub/abide/client"
+	"github.com/abidehub/abide/internal/desk"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 )
@@ -29,22 +30,24 @@ type Options struct {
 	Words func(error) string
 }
 
-// Run shows the list until the person leaves. It returns the session that they want to
-// attach to, or nil.
-func Run(ctx context.Context, o Options) (*wire.SessionInfo, error) {
+// Run shows the list of sessions, or the one given with the person at its prompt box, until
+// the person leaves.
+func Run(ctx context.Context, o Options, session *wire.SessionInfo) error {
 	ctx, leave := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer leave()
-	m := &model{o: o, ctx: ctx, running: &running, list: list{project: o.Project, all: o.All || o.Project == ""}}
+	m := &model{o: o, ctx: ctx, running: &running, only: session, list: list{project: o.Project, all: o.All || o.Project == ""}}
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ))
 	m.send = program.Send
-	running.Go(func() { m.followList(ctx) })
+	if session == nil {
+		running.Go(func() { m.followList(ctx) })
+	}
 	_, err := program.Run()
 	if errors.Is(err, tea.ErrInterrupted) || ctx.Err() != nil {
 		err = nil // Ctrl-C leaves
 	}
-	return m.attach, err
+	return err
 }
 
 // model is what both screens have in common. bubbletea calls Update and View one after
@@ -59,9 +62,9 @@ type model struct {
 	list          list
 	view          *view // nil while the list is shown
 	help          bool
-	notice        string  // of what was done last, until the next key
-	asked         *asking // waits for a key
-	attach        *wire.SessionInfo
+	notice        string            // of what was done last, until the next key
+	asked         *asking           // waits for a key
+	only          *wire.SessionInfo // the session that is shown without the list, or nil
 }
 
 // asking is a question that a key answers.
@@ -78,55 +81,88 @@ type failed struct{ err error }
 type ask struct{ asking }
 
 // Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return m.load() }
+func (m *model) Init() tea.Cmd {
+	if m.only != nil {
+		return tea.Sequence(m.open(*m.only), func() tea.Msg { return seat{} })
+	}
+	return m.load()
+}
 
 // Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.update(msg)
+	if m.view != nil {
+		height := m.body()
+		if m.view.desk != nil {
+			below, _ := m.view.desk.Draw(m.height)
+			height -= len(below)
+		}
+		m.view.fit(max(1, height))
+	}
+	return m, cmd
+}
+
+// seat is the wish to type at the session that is shown.
+type seat struct{}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 		if m.view != nil {
 			m.view.resize(m.width, m.body())
 		}
-		return m, m.load()
+		if m.only != nil {
+			return m.fill()
+		}
+		return m.load()
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m.key(msg)
 	case tea.MouseWheelMsg:
 		if m.view != nil {
 			step := 3
 			if msg.Button == tea.MouseWheelUp {
 				step = -3
 			}
-			return m, m.scroll(step)
+			return m.scroll(step)
 		}
-		return m, m.move(map[bool]int{true: -1, false: 1}[msg.Button == tea.MouseWheelUp])
+		return m.move(map[bool]int{true: -1, false: 1}[msg.Button == tea.MouseWheelUp])
 	case tea.PasteMsg:
-		return m, m.typed(msg.Content)
+		if v := m.view; v != nil && v.typing {
+			return v.desk.Paste(msg)
+		}
+		return m.typed(msg.Content)
 	case failed:
 		m.notice = m.o.Words(msg.err)
 	case ask:
 		m.asked = &msg.asking
 	case listed:
-		return m, m.take(msg)
+		return m.take(msg)
 	case changed:
-		return m, m.load()
+		return m.load()
 	case minute:
-		return m, m.load()
+		return m.load()
 	case pageOf:
-		return m, m.paged(msg)
+		return m.paged(msg)
 	case news:
-		return m, m.follow(msg)
+		return m.follow(msg)
 	case draw:
-		return m, m.drawn(msg)
+		return m.drawn(msg)
 	case sure:
-		return m, m.sure(msg)
+		return m.sure(msg)
 	case resumed:
 		m.notice = "The agent goes on."
 		if m.view == nil {
-			return m, m.open(msg.session)
+			return m.open(msg.session)
 		}
+	case seat:
+		if m.view != nil {
+			return m.sit()
+		}
+	case desk.News:
+		return msg.To.Take(msg)
 	}
-	return m, nil
+	return nil
 }
 
 // key is what a key does on the screen that is shown.
@@ -150,6 +186,9 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if m.searching() {
 		return m.searchKey(msg)
+	}
+	if m.view != nil && m.view.typing {
+		return m.deskKey(msg)
 	}
 	switch name {
 	case "h", "H", "?":

@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/abidehub/abide/internal/cells"
 	"github.com/abidehub/abide/internal/tools/seed"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -68,13 +70,13 @@ func TestRowsFitTheTerminal(t *testing.T) {
 		}
 		width := rapid.IntRange(2, 90).Draw(t, "width")
 		var shown strings.Builder
-		for _, row := range wrap([]string{line.String()}, 7, width) {
-			require.LessOrEqual(t, ansi.StringWidth(row.text), width)
-			require.Equal(t, 7, row.line)
-			if i := strings.LastIndex(row.text, "\x1b["); i >= 0 && ansi.StringWidth(line.String()) > width {
-				require.True(t, strings.HasPrefix(row.text[i:], reset), "%q", row.text)
+		for _, row := range cells.Wrap([]string{line.String()}, 7, width) {
+			require.LessOrEqual(t, ansi.StringWidth(row.Text), width)
+			require.Equal(t, 7, row.Line)
+			if i := strings.LastIndex(row.Text, "\x1b["); i >= 0 && ansi.StringWidth(line.String()) > width {
+				require.True(t, strings.HasPrefix(row.Text[i:], cells.Reset), "%q", row.Text)
 			}
-			shown.WriteString(ansi.Strip(row.text))
+			shown.WriteString(ansi.Strip(row.Text))
 		}
 		letters := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		require.Equal(t, letters(ansi.Strip(line.String())), letters(shown.String()))
@@ -90,7 +92,25 @@ func TestASearchMarksWhatItFinds(t *testing.T) {
 		{"\x1b[2mdim\x1b[0m text", "im t", "d[im t]ext"},
 		{"any", "", "any"},
 	} {
-		got := strings.NewReplacer(inverse, "[", reset, "]").Replace(mark(c.text, c.query))
+		got := strings.NewReplacer(cells.Inverse, "[", cells.Reset, "]").Replace(cells.Mark(c.text, c.query))
 		require.Equal(t, c.want, got, fmt.Sprint(c))
+	}
+}
+
+// A restore shows how far it is over what is read, and fits a narrow terminal.
+func TestARestoreLiesOverTheSession(t *testing.T) {
+	body := []string{"one", "two"}
+	require.Equal(t, body, overlay(body, nil, 40, 10))
+	for _, columns := range []int{20, 40, 200} {
+		drawn := overlay([]string{"one"}, &wire.Restore{Done: 3, Total: 7, Tokens: 12_000, Percent: 42}, columns, 10)
+		require.Len(t, drawn, 10)
+		for _, row := range drawn {
+			require.LessOrEqual(t, ansi.StringWidth(row), columns)
+		}
+		text := strings.Join(drawn, "\n")
+		require.Contains(t, text, "Ctrl-X cancels")
+		if columns > 20 {
+			require.Contains(t, text, "[####......] 3/7")
+		}
 	}
 }

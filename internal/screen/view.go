@@ -9,6 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/abidehub/abide/client"
+	"github.com/abidehub/abide/internal/cells"
+	"github.com/abidehub/abide/internal/desk"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
@@ -33,9 +35,13 @@ type view struct {
 	// seeking is the direction in which a search reads on; 0 if none does.
 	seeking int
 	action  int
-	restore *wire.Restore
-	watch   *client.Watch
-	leave   context.CancelFunc
+	state   *wire.State // the newest, or nil
+	client  string      // this one, as observers name it
+	// desk is nil while the person only reads; typing means that keys go to it.
+	desk   *desk.Desk
+	typing bool
+	watch  *client.Watch
+	leave  context.CancelFunc
 }
 
 // rows are the window as text, and the part of it that is shown.
@@ -46,7 +52,7 @@ type rows struct {
 	settled     []string
 	settledTo   int
 	settledFrom event.Seq
-	all         []row
+	all         []cells.Row
 	top         int
 	follow      bool // stay at the end
 	width       int
@@ -104,6 +110,9 @@ func (m *model) open(s wire.SessionInfo) tea.Cmd {
 // close goes back to the list.
 func (m *model) close() tea.Cmd {
 	v := m.view
+	if m.only != nil {
+		return tea.Sequence(v.seen(m.ctx), tea.Quit)
+	}
 	m.view = nil
 	return tea.Sequence(v.seen(m.ctx), func() tea.Msg {
 		v.leave()
@@ -226,20 +235,25 @@ func (m *model) follow(got news) tea.Cmd {
 	case u.Lost != nil:
 		v.lost = true
 	case u.Connected != nil:
-		v.lost = false
+		v.lost, v.client = false, u.Connected.ClientID
 	case u.Reset:
 		v.window.epoch, v.window.end = v.watch.History().Cursor().Epoch, 0
 		return m.page(v, newest)
 	}
+	var cmds []tea.Cmd
 	if u.State != nil {
-		v.restore = u.State.Restore
+		v.state = u.State
+	}
+	if v.desk != nil {
+		v.desk.Events(u.Events)
+		cmds = append(cmds, v.desk.State(u.State, v.client))
 	}
 	v.window.append(u.Events, v.rows.follow)
-	if v.drawing {
-		return nil
+	if !v.drawing {
+		v.drawing = true
+		cmds = append(cmds, tea.Tick(frame, func(time.Time) tea.Msg { return draw{v} }))
 	}
-	v.drawing = true
-	return tea.Tick(frame, func(time.Time) tea.Msg { return draw{v} })
+	return tea.Batch(cmds...)
 }
 
 // drawn shows what came.
@@ -289,12 +303,12 @@ func (v *view) anchored() {
 }
 
 // same reports whether rows go on with the given ones from a place.
-func same(rows []row, at int, want []row) bool {
+func same(rows []cells.Row, at int, want []cells.Row) bool {
 	if at+len(want) > len(rows) {
 		return false
 	}
 	for i, row := range want {
-		if rows[at+i].text != row.text {
+		if rows[at+i].Text != row.Text {
 			return false
 		}
 	}
@@ -304,7 +318,7 @@ func same(rows []row, at int, want []row) bool {
 // show has a line of text at the top.
 func (r *rows) show(line int) {
 	for i, row := range r.all {
-		if row.line >= line {
+		if row.Line >= line {
 			r.top = min(i, r.bottom())
 			return
 		}
@@ -322,23 +336,91 @@ func (v *view) render() {
 		r.settled, r.settledTo, r.settledFrom = lines(v.window.events[:turn], r.level, r.style), turn, first
 	}
 	open := lines(v.window.events[turn:], r.level, r.style)
-	r.all = wrap(r.settled, 0, r.width)
+	r.all = cells.Wrap(r.settled, 0, r.width)
 	if len(r.settled) > 0 && len(open) > 0 {
-		r.all = append(r.all, row{len(r.settled), ""})
+		r.all = append(r.all, cells.Row{Line: len(r.settled)})
 	}
-	r.all = append(r.all, wrap(open, len(r.settled)+1, r.width)...)
+	r.all = append(r.all, cells.Wrap(open, len(r.settled)+1, r.width)...)
 }
 
 func (v *view) resize(width, height int) {
 	r := &v.rows
 	at := 0
 	if r.top < len(r.all) {
-		at = r.all[r.top].line
+		at = r.all[r.top].Line
 	}
 	r.width, r.height = max(1, width), height
+	if v.desk != nil {
+		v.desk.Resize(width)
+	}
 	v.render()
 	if r.top = r.bottom(); !r.follow {
 		r.show(at)
+	}
+}
+
+// place is the person's place at the session, made when it is first needed.
+func (v *view) place(m *model) *desk.Desk {
+	if v.desk == nil {
+		v.desk = desk.New(desk.Options{
+			Hub: m.o.Hub, Context: m.ctx, Session: v.session.SessionID, Style: m.o.Style, Words: m.o.Words,
+		}, m.width, v.window.events)
+	}
+	return v.desk
+}
+
+// sit lets the person type at the session that is shown.
+func (m *model) sit() tea.Cmd {
+	v := m.view
+	if v.rows.level == plain.Compact {
+		v.relevel(plain.Normal)
+	}
+	v.typing = true
+	return v.place(m).State(v.state, v.client)
+}
+
+// deskKey is what a key does while a person types.
+func (m *model) deskKey(msg tea.KeyPressMsg) tea.Cmd {
+	v := m.view
+	cmd, wish := v.desk.Key(msg, v.rows.height)
+	switch wish {
+	case desk.Read:
+		v.typing = false
+	case desk.Leave:
+		return m.close()
+	case desk.PageUp:
+		return m.scroll(-v.rows.height)
+	case desk.PageDown:
+		return m.scroll(v.rows.height)
+	case desk.Newest:
+		if v.window.last() < v.window.end {
+			return tea.Batch(cmd, m.page(v, newest))
+		}
+		v.rows.follow, v.rows.top = true, v.rows.bottom()
+	}
+	return cmd
+}
+
+// fit gives the rows another height, as when the prompt box grows.
+func (v *view) fit(height int) {
+	r := &v.rows
+	if r.height == height {
+		return
+	}
+	r.height = height
+	if r.top = min(r.top, r.bottom()); r.follow {
+		r.top = r.bottom()
+	}
+}
+
+// relevel shows more or less of the session.
+func (v *view) relevel(level plain.Level) {
+	r := &v.rows
+	share := float64(r.top) / float64(max(1, r.bottom()))
+	r.level, r.settled = level, nil
+	v.render()
+	if r.top = int(share * float64(r.bottom())); r.follow {
+		r.top = r.bottom()
 	}
 }
 
@@ -365,13 +447,15 @@ func (m *model) viewKey(name string) tea.Cmd {
 		}
 		return m.scroll(len(r.all) + 1)
 	case "f", "F":
-		r.level = map[bool]plain.Level{true: plain.Full, false: plain.Compact}[r.level == plain.Compact]
-		share := float64(r.top) / float64(max(1, r.bottom()))
-		r.settled = nil
-		v.render()
-		if r.top = int(share * float64(r.bottom())); r.follow {
-			r.top = r.bottom()
+		less := plain.Compact
+		if v.desk != nil {
+			less = plain.Normal
 		}
+		v.relevel(map[bool]plain.Level{true: less, false: plain.Full}[r.level == plain.Full])
+	case "i":
+		return m.act(actAttach, v.session)
+	case "ctrl+x":
+		return v.place(m).Cancel()
 	case "n":
 		return m.next(1)
 	case "N":
@@ -399,7 +483,7 @@ func (m *model) viewKey(name string) tea.Cmd {
 func (v *view) find(after, by int) bool {
 	r := &v.rows
 	for i := r.top + after*by; i >= 0 && i < len(r.all); i += by {
-		if at, _ := index(ansi.Strip(r.all[i].text), v.query); at >= 0 {
+		if at, _ := cells.Index(ansi.Strip(r.all[i].Text), v.query); at >= 0 {
 			r.top = min(i, r.bottom())
 			r.follow = false
 			return true

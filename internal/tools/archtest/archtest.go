@@ -81,7 +81,9 @@ func arrows() map[string]row {
 		"internal/localhub":           {[]string{"internal/audit", "internal/auth", "client", "internal/disk", "internal/jsonfile"}, false},
 		"internal/reply":              {[]string{"client", "internal/plain", "server/wire", "session/event"}, true},
 		"internal/cli":                {[]string{"client", "internal/localhub", "internal/plain", "internal/reply", "internal/screen", "observer", "server/wire", "session/event", "session/playback", "session/state", "session/transcript"}, true},
-		"internal/screen":             {[]string{"client", "internal/plain", "internal/reply", "server/wire", "session/event", "session/state", "session/transcript"}, true},
+		"internal/cells":              {nil, true},
+		"internal/desk":               {[]string{"client", "internal/cells", "internal/plain", "internal/reply", "server/wire", "session/event", "session/state", "session/transcript"}, true},
+		"internal/screen":             {[]string{"client", "internal/cells", "internal/desk", "internal/plain", "server/wire", "session/event", "session/state"}, true},
 		"internal/record":             {[]string{"internal/bell", "client", "internal/disk", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/recorded", "session/state", "session/store"}, false},
 		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
@@ -118,7 +120,8 @@ func reserved() map[string][]string {
 		"github.com/coder/websocket":     {"server", "client"},
 		"github.com/gorilla/mux":         {"server/api"},
 		"github.com/netresearch/go-cron": {"internal/schedule"},
-		"charm.land/bubbletea/v2":        {"internal/screen"},
+		"charm.land/bubbletea/v2":        {"internal/desk", "internal/screen"},
+		"charm.land/bubbles/v2":          {"internal/desk"},
 	}
 }
 

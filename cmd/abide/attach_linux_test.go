@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/localhub"
+)
+
+// golden waits until the terminal shows what a file has. The path in the header is another
+// one each time.
+func (s *screen) golden(name string) {
+	s.t.Helper()
+	file := filepath.Join("testdata", "screens", name+".txt")
+	path := regexp.MustCompile(`   *\S+$`)
+	shown := func() string {
+		rows := s.rows()
+		rows[0] = path.ReplaceAllString(rows[0], "  PATH")
+		return strings.Join(rows, "\n") + "\n"
+	}
+	if *update {
+		time.Sleep(time.Second) // until it is still; only where the files are made
+		require.NoError(s.t, os.WriteFile(file, []byte(shown()), 0o600))
+		return
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(s.t, err)
+	if !assert.Eventually(s.t, func() bool { return shown() == string(want) }, patience, 10*time.Millisecond) {
+		require.Equal(s.t, string(want), shown(), file)
+	}
+}
+
+// A person at the whole terminal asks, answers, fills in a form and leaves, at three sizes.
+func TestAPersonSitsAtASessionOnTheWholeTerminal(t *testing.T) {
+	s := newShell(t)
+	for _, size := range [][2]int{{40, 20}, {80, 24}, {200, 60}} {
+		columns, rows := size[0], size[1]
+		named := func(name string) string { return fmt.Sprintf("%s-%dx%d", name, columns, rows) }
+		s.do("new")
+		sc := s.sized(columns, rows, "attach", "-")
+		sc.sees("idle")
+		sc.golden(named("attach"))
+		sc.types("/plan\r")
+		sc.sees("The plan is done.")
+		sc.sees("idle · mode ask")
+
+		// Commands and files complete; a text has several lines.
+		sc.types("/bu")
+		sc.sees("Send n updates at once")
+		sc.types("\t2 \x0a日本 wide")
+		sc.sees("› 日本 wide")
+		sc.golden(named("attach-lines"))
+		sc.types("\r")
+		sc.sees("\n1\n2\n")
+		sc.types("\x1b[A") // Up: the prompt again
+		sc.sees("› 日本 wide\n\n")
+		sc.types("\x1b[B")
+		sc.sees("Type a prompt")
+		sc.types("read @AGEN")
+		sc.sees("  @AGENTS.md")
+		sc.types("\t")
+		sc.sees("› read @AGENTS.md")
+		sc.types("\x15")
+		sc.sees("Type a prompt")
+
+		// What is typed at a question is not sent by mistake.
+		sc.types("/ask\r")
+		sc.sees("1-3, y, n answers")
+		sc.golden(named("attach-question"))
+		sc.resize(columns-10, rows)
+		sc.sees("1-3, y, n answers")
+		sc.resize(columns, rows)
+		sc.golden(named("attach-question"))
+		sc.types("what is it?\r")
+		sc.sees("Not sent, as a question waits")
+		sc.types("\x15?")
+		sc.sees("Up and Down scroll")
+		sc.types("?")
+		sc.sees("1-3, y, n answers")
+		sc.types("y")
+		sc.sees("You chose `yes`.")
+
+		// A form is filled in value by value; what does not fit is said.
+		sc.types("/form\r")
+		sc.sees("1-2, y, n answers")
+		sc.types("1")
+		sc.sees("In capitals (yes or no")
+		sc.types("perhaps\r")
+		sc.sees("neither yes nor no")
+		sc.types("\x15\r")
+		sc.sees("Name (a text")
+		sc.types("Ada\r")
+		sc.sees("How often (a whole number")
+		sc.types("\r")
+		sc.sees("Tone (")
+		sc.types("2\r")
+		sc.sees(`"name":"Ada"`)
+
+		// Settings are chosen, and what the agent does is cancelled.
+		sc.types("\x0f") // Ctrl-O
+		sc.sees("The agent's settings")
+		sc.golden(named("attach-settings"))
+		sc.types("\x1b[B\r")
+		sc.sees("mode: Auto")
+		sc.types("/slow 60\r")
+		sc.sees("at work")
+		sc.types("later\r")
+		sc.sees("Queued: it waits")
+		sc.types("x") // a key clears the notice
+		sc.sees("1 queued")
+		sc.types("\x15\x11") // Ctrl-U, Ctrl-Q
+		sc.sees("Prompts that wait")
+		sc.types("\r") // into the line again
+		sc.sees("› later")
+		sc.types("\x15\x18") // Ctrl-X
+		sc.sees("the turn ended: cancelled")
+		sc.sees("idle")
+
+		// Reading has the reader's keys, and Ctrl-C leaves.
+		sc.types("\x1b")
+		sc.sees("Return")
+		sc.types("f")
+		sc.sees("· full")
+		sc.types("f")
+		sc.types("i")
+		sc.sees("Enter sends")
+		sc.types("\x03")
+		sc.ends(0)
+	}
+}
+
+// Another screen answers, the hub is killed and comes back: the terminal shows all of it.
+func TestATerminalStaysTrueToTheSession(t *testing.T) {
+	s := newShell(t)
+	s.do("new")
+	sc := s.sized(80, 24, "attach", "-")
+	sc.sees("idle")
+	sc.types("/form\r")
+	sc.sees("1-2, y, n answers")
+	sc.types("1")
+	sc.sees("In capitals (yes or no")
+	s.do("answer", "-", "decline")
+	sc.sees("The form was answered elsewhere.")
+	sc.sees("Then there is no greeting.")
+	other := s.sized(80, 24, "attach", "-")
+	other.sees("Then there is no greeting.")
+	sc.sees("watches, too")
+	other.types("/ask\r")
+	sc.sees("1-3, y, n answers")
+	sc.types("3")
+	other.sees("You chose `no`.")
+	other.types("\x04") // Ctrl-D
+	other.ends(0)
+
+	base, err := localhub.Address(s.data)
+	require.NoError(t, err)
+	s.kill()
+	sc.sees("The connection to the hub was lost")
+	sc.types("/burst 3\r")
+	s.serve(strings.TrimPrefix(base, "http://"))
+	sc.sees("\n1\n2\n3\n")
+	require.Equal(t, 1, strings.Count(s.do("show", "-"), "› /burst 3"))
+	sc.types("\x03")
+	sc.ends(0)
+}
