@@ -1,8 +1,11 @@
 // What one does with a message on a phone, with its taps counted: by a long press or by the button in the margin.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { barriers } from './rig/axe.ts'
 import { phone } from './rig/browser.ts'
+import { repository } from './rig/git.ts'
 import { paired } from './rig/paired.ts'
 import { shot } from './rig/shot.ts'
 import { agents, say } from './rig/told.ts'
@@ -34,7 +37,7 @@ test('a message has no row of buttons, and a long press on it opens its acts', a
     'Select text',
     'Copy link',
     'Comment…',
-    'Fork from here',
+    'Fork from here…',
   ])
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -53,7 +56,11 @@ test('a message has no row of buttons, and a long press on it opens its acts', a
   await page.close()
 })
 
-test('a fork from the middle takes two taps', async () => {
+test('a fork from the middle takes three taps, and asks for the files of that time', async () => {
+  const git = repository(at.hub.workspace)
+  writeFileSync(join(at.hub.workspace, 'a.txt'), 'a')
+  git('add', '.')
+  git('commit', '-qm', 'One')
   const id = await at.hub.newSession('Forked', 'told')
   await at.hub.turn(id, JSON.stringify([say('Up to here.')]))
   const { seq } = await at.hub.event(id, 'turn_end')
@@ -62,7 +69,18 @@ test('a fork from the middle takes two taps', async () => {
   const { page } = screen
   const menu = page.getByRole('menu', { name: 'Message' })
   await hold(screen.feed.getByText('Up to here.', { exact: true }), menu)
-  await tap(menu.getByRole('menuitem', { name: 'Fork from here' }))
+  await tap(menu.getByRole('menuitem', { name: 'Fork from here…' }))
+  const form = page.getByRole('dialog', { name: 'Fork' })
+  await tap(form.getByText('In a new git worktree'))
+  expect(await form.getByRole('combobox', { name: 'Its files' }).locator('option').allInnerTexts()).toEqual([
+    'As in the commit',
+    'As before the prompt of this turn',
+    'As at the end of this turn',
+  ])
+  await shot(screen, 'fork-from-here')
+  await expect.poll(() => barriers(page)).toEqual([])
+  await tap(form.getByText('In the same folder, as it is now'))
+  await tap(form.getByRole('button', { name: /^Fork from event/ }))
   await page.waitForURL((url) => url.pathname.startsWith('/s/') && url.pathname !== `/s/${id}`)
   const made = new URL(page.url()).pathname.slice('/s/'.length)
   const { forked_from } = await at.hub.api<SessionInfo>('GET', `/api/sessions/${made}`)

@@ -67,7 +67,7 @@ export function messageActs(
       act: async () =>
         (await app.field(import('../review/remark'))).onMessage(app, view, item.last, item.text),
     },
-    scope === 'owner' && { name: t`Fork from here`, icon: GitFork, act: () => fork(app, view.id, item.last) },
+    scope === 'owner' && { name: t`Fork from here…`, icon: GitFork, act: () => app.fork(item.last) },
     prompt !== null &&
       scope === 'owner' &&
       !app.state.list?.get(view.id)?.imported && {
@@ -87,17 +87,6 @@ export function messageActs(
 function select(row: HTMLElement): void {
   row.dataset['selects'] = ''
   getSelection()?.selectAllChildren(row.querySelector('.prose, p') ?? row)
-}
-
-/** Continues the session from an event in a new one. One from elsewhere has no folder here: that is asked. */
-async function fork(app: Screens, id: string, seq: number): Promise<void> {
-  if (app.state.list?.get(id)?.imported) return app.fork(seq)
-  try {
-    const made = await (await app.hub.review()).fork(id, { seq }, crypto.randomUUID())
-    app.router.go(`/s/${made.session_id}`)
-  } catch (error) {
-    app.say(t`Not forked: ${(error as Error).message}`)
-  }
 }
 
 /** Opens the menu of a change at its button. */
