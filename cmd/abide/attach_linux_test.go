@@ -15,16 +15,16 @@ import (
 	"github.com/abidehub/abide/internal/localhub"
 )
 
-// golden waits until the terminal shows what a file has. The path in the header is another
-// one each time.
+// golden waits until the terminal shows what a file has. The path in the header and the ages in
+// the list are others each time.
 func (s *screen) golden(name string) {
 	s.t.Helper()
 	file := filepath.Join("testdata", "screens", name+".txt")
-	path := regexp.MustCompile(`   *\S+$`)
+	path, age := regexp.MustCompile(`   *\S+$| \(\S+\)$`), regexp.MustCompile(`(now|\dm)  `)
 	shown := func() string {
 		rows := s.rows()
 		rows[0] = path.ReplaceAllString(rows[0], "  PATH")
-		return strings.Join(rows, "\n") + "\n"
+		return age.ReplaceAllString(strings.Join(rows, "\n"), "AGE  ") + "\n"
 	}
 	if *update {
 		time.Sleep(time.Second) // until it is still; only where the files are made

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +34,7 @@ func TestSessionsAreChosenAndReadOnTheWholeTerminal(t *testing.T) {
 			sc.sees(act)
 		}
 		require.NotContains(t, strings.Join(sc.rows(), "\n"), "nothing was said here")
+		sc.golden(fmt.Sprintf("list-%dx%d", columns, rows))
 		sc.types("\x1b[6~") // PgDn
 		sc.sees(fmt.Sprintf("Showing %d–%d of 23", page+1, min(2*page, 23)))
 		sc.types("\x1b[5~")
@@ -53,6 +56,7 @@ func TestSessionsAreChosenAndReadOnTheWholeTerminal(t *testing.T) {
 		sc.sees("· full")
 		sc.types("s13\r")
 		sc.sees("14–")
+		sc.golden(fmt.Sprintf("reader-search-%dx%d", columns, rows))
 		sc.types("n")
 		sc.sees("No later row says 13.")
 
@@ -70,6 +74,22 @@ func TestSessionsAreChosenAndReadOnTheWholeTerminal(t *testing.T) {
 		sc.types("q")
 		sc.ends(0)
 	}
+	// A session of another project goes on there, or is continued here.
+	other := filepath.Join(s.dir, "other")
+	require.NoError(t, os.Mkdir(other, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "AGENTS.md"), nil, 0o600))
+	s.do("new", "--folder", other, "--name", "of another", "/burst 3")
+	require.Eventually(t, func() bool { return strings.Contains(s.do("ls", "--all"), "  3\n") }, patience, 50*time.Millisecond)
+	sc := s.sized(80, 24, "sessions", "--all")
+	sc.sees("of another")
+	sc.types("\x1b[C\r") // Right: Attach
+	sc.sees("y: go on there, c: continue it here")
+	sc.types("c")
+	sc.sees("Type a prompt")
+	sc.types("\x03")
+	sc.ends(0)
+	require.Contains(t, s.do("show", "-", "--full"), "The work continues in another folder")
+
 	piped := s.command("sessions")
 	said, _ := piped.CombinedOutput()
 	require.Equal(t, 2, piped.ProcessState.ExitCode())

@@ -44,8 +44,8 @@ func (m *model) act(a act, s wire.SessionInfo) tea.Cmd {
 	}
 	if own := rootOf(s); m.o.Project != "" && own != m.o.Project {
 		m.asked = &asking{
-			text: "This session works in " + plain.Line(own) + ", not here. y: go on there",
-			keys: map[string]tea.Cmd{"y": func() tea.Msg { return sure{a, s} }},
+			text: "y: go on there, c: continue it here. This session works in " + plain.Line(own) + ", not here",
+			keys: map[string]tea.Cmd{"y": func() tea.Msg { return sure{a, s} }, "c": m.fork(s)},
 		}
 		return nil
 	}
@@ -63,10 +63,27 @@ func (m *model) sure(of sure) tea.Cmd {
 		if m.view != nil {
 			return m.sit()
 		}
-		return tea.Sequence(m.open(of.session), func() tea.Msg { return seat{} })
+		return tea.Batch(m.open(of.session), m.sit())
 	}
 	m.notice = "Resuming …"
 	return m.resume(of.session, wire.Resume{Way: of.do.way()}, false)
+}
+
+// here is the session that continues another one in this project.
+type here struct{ session wire.SessionInfo }
+
+// fork continues a session of another project in this one.
+func (m *model) fork(s wire.SessionInfo) tea.Cmd {
+	key := client.NewKey()
+	return func() tea.Msg {
+		made, err := client.Again(m.ctx, func() (wire.SessionInfo, error) {
+			return m.o.Hub.Fork(m.ctx, s.SessionID, wire.NewFork{Seq: s.MaxSeq, Workspace: m.o.Project}, key)
+		})
+		if err != nil {
+			return failed{err}
+		}
+		return here{made}
+	}
 }
 
 func rootOf(s wire.SessionInfo) string {

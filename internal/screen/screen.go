@@ -38,7 +38,7 @@ func Run(ctx context.Context, o Options, session *wire.SessionInfo) error {
 	defer running.Wait()
 	defer leave()
 	m := &model{o: o, ctx: ctx, running: &running, only: session, list: list{project: o.Project, all: o.All || o.Project == ""}}
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ))
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithFPS(120))
 	m.send = program.Send
 	if session == nil {
 		running.Go(func() { m.followList(ctx) })
@@ -83,7 +83,7 @@ type ask struct{ asking }
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
 	if m.only != nil {
-		return tea.Sequence(m.open(*m.only), func() tea.Msg { return seat{} })
+		return tea.Batch(m.open(*m.only), m.sit())
 	}
 	return m.load()
 }
@@ -101,9 +101,6 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	return m, cmd
 }
-
-// seat is the wish to type at the session that is shown.
-type seat struct{}
 
 func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
@@ -155,10 +152,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if m.view == nil {
 			return m.open(msg.session)
 		}
-	case seat:
-		if m.view != nil {
-			return m.sit()
-		}
+	case here:
+		return tea.Batch(m.open(msg.session), m.sit())
 	case desk.News:
 		return msg.To.Take(msg)
 	}

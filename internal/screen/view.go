@@ -159,6 +159,9 @@ func (m *model) paged(got pageOf) tea.Cmd {
 	r := &v.rows
 	switch got.where {
 	case newest, oldest:
+		if v.desk != nil && len(v.window.events) == 0 {
+			v.desk.Events(got.page.Events) // it was made before they came
+		}
 		v.window.reset(got.page.Events)
 		v.window.end = max(v.window.end, v.window.last())
 		r.follow, r.settled = got.where == newest, nil

@@ -81,6 +81,7 @@ func groups(b *bench) []group {
 		{"collected", measureCollected},
 		{"idle sessions", measureIdleSessions},
 		{"wake", measureWake},
+		{"terminal", measureTerminal},
 	}
 }
 
