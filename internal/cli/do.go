@@ -149,7 +149,7 @@ func (p *Program) printPast(page wire.PastSessions) error {
 	for _, s := range page.Sessions {
 		when := ""
 		if s.UpdatedAt != nil {
-			when = ago(time.Since(*s.UpdatedAt))
+			when = plain.Ago(time.Since(*s.UpdatedAt))
 		}
 		row := []string{plain.Line(s.AgentSessionID), when, plain.Line(s.Folder), plain.Line(s.Title)}
 		switch {

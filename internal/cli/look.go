@@ -100,7 +100,7 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 	names := short(answer.Sessions)
 	var rows [][]string
 	for _, s := range answer.Sessions {
-		rows = append(rows, []string{names[s.SessionID], statusWord(s, style), ago(time.Since(s.UpdatedAt)), plain.Cut(plain.Line(s.Name), 40), plain.Line(s.LastLine)})
+		rows = append(rows, []string{names[s.SessionID], statusWord(s, style), plain.Ago(time.Since(s.UpdatedAt)), plain.Cut(plain.Line(s.Name), 40), plain.Line(s.LastLine)})
 	}
 	if err := p.table(rows); err != nil {
 		return err
@@ -444,9 +444,9 @@ func (p *Program) devices() *cobra.Command {
 		}
 		var rows [][]string
 		for _, d := range list {
-			used := "made " + ago(time.Since(d.CreatedAt))
+			used := "made " + plain.Ago(time.Since(d.CreatedAt))
 			if d.LastUsed != nil {
-				used = "used " + ago(time.Since(*d.LastUsed))
+				used = "used " + plain.Ago(time.Since(*d.LastUsed))
 			}
 			name := plain.Line(d.Name)
 			if d.Current {

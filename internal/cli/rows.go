@@ -8,7 +8,6 @@ import (
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/state"
 )
 
 func statusWord(s wire.SessionInfo, style plain.Style) string {
@@ -16,28 +15,7 @@ func statusWord(s wire.SessionInfo, style plain.Style) string {
 	if s.Archived {
 		word += ", archived"
 	}
-	switch s.Status {
-	case state.StatusNeedsYou, state.StatusInterrupted, state.StatusPaused:
-		return style.Yellow(word)
-	case state.StatusFailed, state.StatusDamaged:
-		return style.Red(word)
-	case state.StatusRunning:
-		return style.Bold(word)
-	}
-	return style.Dim(word)
-}
-
-// ago is a time in the past in few characters.
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
+	return style.Status(s.Status, word)
 }
 
 // visible is the width of text that may carry this package's own colours.

@@ -150,7 +150,7 @@ func (m *model) drawLine(s wire.SessionInfo) string {
 	if m.width < 60 {
 		status, wide = sign(s.Status), 2
 	}
-	left := unread + m.styled(s.Status, cells.Padded(status, wide)) + cells.Padded(ago(time.Since(s.UpdatedAt)), ageCells)
+	left := unread + m.o.Style.Status(s.Status, cells.Padded(status, wide)) + cells.Padded(plain.Ago(time.Since(s.UpdatedAt)), ageCells)
 	room := m.width - 2 - wide - ageCells
 	root := ""
 	if m.list.all {
@@ -196,34 +196,9 @@ func sign(s wire.SessionStatus) string {
 	return " "
 }
 
-func (m *model) styled(s wire.SessionStatus, text string) string {
-	switch s {
-	case state.StatusNeedsYou, state.StatusInterrupted, state.StatusPaused:
-		return m.o.Style.Yellow(text)
-	case state.StatusFailed, state.StatusDamaged:
-		return m.o.Style.Red(text)
-	case state.StatusRunning:
-		return m.o.Style.Bold(text)
-	}
-	return m.o.Style.Dim(text)
-}
-
 // unreadIn reports whether a session has events that this person has seen on no screen.
 func unreadIn(s wire.SessionInfo) bool {
 	return s.ReadSeq == nil || *s.ReadSeq < s.MaxSeq
-}
-
-// ago is a time in the past in few characters.
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
 func (m *model) drawView() (head string, body []string, acts []act, chosen int) {

@@ -85,7 +85,7 @@ func arrows() map[string]row {
 		"internal/desk":               {[]string{"client", "internal/cells", "internal/plain", "internal/reply", "server/wire", "session/event", "session/state", "session/transcript"}, true},
 		"internal/screen":             {[]string{"client", "internal/cells", "internal/desk", "internal/plain", "server/wire", "session/event", "session/state"}, true},
 		"internal/record":             {[]string{"internal/bell", "client", "internal/disk", "server/wire", "session", "session/acp", "session/event", "session/journal", "session/recorded", "session/state", "session/store"}, false},
-		"internal/plain":              {[]string{"session/event", "session/transcript"}, true},
+		"internal/plain":              {[]string{"session/event", "session/state", "session/transcript"}, true},
 		"internal/audit":              {nil, true},
 		"internal/jobs":               {[]string{"server/wire", "internal/byhand", "internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
 		"internal/schedule":           {[]string{"server/wire", "session/event", "session/state", "internal/bell", "internal/jsonfile"}, true},
