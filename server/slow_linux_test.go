@@ -152,8 +152,9 @@ func handToCat(t *testing.T, conn net.Conn, r *bufio.Reader) (heard func() []byt
 // the client does not read.
 func TestAStuckClientThatOwesAPongIsTold4008AsWell(t *testing.T) {
 	t.Parallel()
-	// A slow machine has seconds to fill the connection.
-	h := startHub(t, hubOptions{timing: server.Timing{Write: 2 * time.Second, Ping: 50 * time.Millisecond}})
+	// The ping that is owed ends the socket after this time, too, unless a frame is stuck by then:
+	// a busy machine has seconds to fill the connection.
+	h := startHub(t, hubOptions{timing: server.Timing{Write: 8 * time.Second, Ping: 50 * time.Millisecond}})
 	s := h.session()
 	h.prompt(s, "p1", "say 6000")
 	conn, r, _ := rawSocket(t, h, "")
