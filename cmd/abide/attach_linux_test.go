@@ -132,6 +132,14 @@ func TestAPersonSitsAtASessionOnTheWholeTerminal(t *testing.T) {
 		sc.types("f")
 		sc.types("i")
 		sc.sees("Enter sends")
+
+		// The line stays in view on a tiny terminal, and what was typed is not lost unasked.
+		sc.types("unsent")
+		sc.resize(20, 5)
+		sc.sees("› unsent")
+		sc.types("\x03")
+		sc.resize(columns, rows)
+		sc.sees("A prompt was typed and not sent")
 		sc.types("\x03")
 		sc.ends(0)
 	}

@@ -128,6 +128,19 @@ func (d *Desk) State(s *wire.State, client string) tea.Cmd {
 	return tea.Batch(d.lookUp(), d.clock())
 }
 
+// Reset says that the session's log is another one now.
+func (d *Desk) Reset() {
+	d.seen, d.plan = 0, ""
+}
+
+// Draft is the text of the box; empty if there is nothing to send.
+func (d *Desk) Draft() string {
+	if text := d.box.Value(); strings.TrimSpace(text) != "" {
+		return text
+	}
+	return ""
+}
+
 // Key is what a key does. page is how many rows of the session are in view.
 func (d *Desk) Key(msg tea.KeyPressMsg, page int) (tea.Cmd, Wish) {
 	name := msg.String()
@@ -248,8 +261,12 @@ type unsent struct {
 	err  error
 }
 
-// taken is a prompt that was taken out of the queue, to be changed.
-type taken string
+// taken is a prompt that was taken out of the queue, to be changed. With an error the hub may
+// have it still, or may not.
+type taken struct {
+	text string
+	err  error
+}
 
 // second is the time to tell how long a turn has run.
 type second struct{}
@@ -267,10 +284,15 @@ func (d *Desk) Take(news News) tea.Cmd {
 			d.replace(what.text)
 		}
 	case taken:
-		if text := d.box.Value(); strings.TrimSpace(text) != "" {
+		if what.err != nil {
+			d.past.add(what.text) // Up brings it back
+			d.notice = d.o.Words(what.err)
+			return nil
+		}
+		if text := d.Draft(); text != "" {
 			d.past.add(text)
 		}
-		d.replace(string(what))
+		d.replace(what.text)
 	case second:
 		d.ticking = false
 		return d.clock()
@@ -293,8 +315,8 @@ func (d *Desk) Take(news News) tea.Cmd {
 
 // send gives the text of the box to the agent. While a question waits it asks first.
 func (d *Desk) send(when wire.When) (tea.Cmd, Wish) {
-	text := d.box.Value()
-	if strings.TrimSpace(text) == "" {
+	text := d.Draft()
+	if text == "" {
 		return nil, Stay
 	}
 	if d.questions.first() != nil && d.sure != text {

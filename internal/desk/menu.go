@@ -114,10 +114,8 @@ func (d *Desk) openQueue() {
 				continue // the line cannot hold them
 			}
 			choose.items[i].enter = d.command(func() any {
-				if err := remove(d.o.Context); err != nil {
-					return err
-				}
-				return taken(q.Text)
+				err := remove(d.o.Context)
+				return taken{q.Text, err}
 			})
 		}
 	}

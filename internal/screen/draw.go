@@ -48,7 +48,10 @@ func (m *model) View() tea.View {
 	}
 	rows = append(rows[:room], below...)
 	rows = append(rows, "", m.line(), last)
-	if len(rows) > m.height {
+	if over := len(rows) - m.height; over > 0 && cursor != nil {
+		rows = rows[over:] // the line to type in stays in view
+		cursor.Y -= over
+	} else if over > 0 {
 		rows = rows[:m.height]
 	}
 	view := tea.NewView(strings.Join(rows, "\n"))

@@ -63,6 +63,7 @@ type model struct {
 	view          *view // nil while the list is shown
 	help          bool
 	notice        string            // of what was done last, until the next key
+	leaving       bool              // the last key was to leave, and a prompt is not sent
 	asked         *asking           // waits for a key
 	only          *wire.SessionInfo // the session that is shown without the list, or nil
 }
@@ -163,8 +164,15 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 // key is what a key does on the screen that is shown.
 func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	name := msg.String()
+	leaving := m.leaving
+	defer func() { m.leaving = m.leaving && !leaving }()
 	if name == "ctrl+c" {
-		return tea.Quit
+		if m.view == nil || leaving || m.view.desk == nil || m.view.desk.Draft() == "" {
+			return tea.Quit
+		}
+		m.leaving = true
+		m.notice = "A prompt was typed and not sent: Ctrl-C again leaves it."
+		return nil
 	}
 	m.notice = ""
 	if m.asked != nil {

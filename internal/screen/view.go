@@ -107,9 +107,14 @@ func (m *model) open(s wire.SessionInfo) tea.Cmd {
 	return m.page(v, newest)
 }
 
-// close goes back to the list.
+// close goes back to the list. A prompt that was typed and not sent is not lost unasked.
 func (m *model) close() tea.Cmd {
 	v := m.view
+	if v.desk != nil && v.desk.Draft() != "" && !m.leaving {
+		m.leaving = true
+		m.notice = "A prompt was typed and not sent: the same key again leaves it."
+		return nil
+	}
 	if m.only != nil {
 		return tea.Sequence(v.seen(m.ctx), tea.Quit)
 	}
@@ -241,6 +246,9 @@ func (m *model) follow(got news) tea.Cmd {
 		v.lost, v.client = false, u.Connected.ClientID
 	case u.Reset:
 		v.window.epoch, v.window.end = v.watch.History().Cursor().Epoch, 0
+		if v.desk != nil {
+			v.desk.Reset()
+		}
 		return m.page(v, newest)
 	}
 	var cmds []tea.Cmd
