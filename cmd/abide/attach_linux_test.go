@@ -179,3 +179,34 @@ func TestATerminalStaysTrueToTheSession(t *testing.T) {
 	sc.types("\x03")
 	sc.ends(0)
 }
+
+// Whatever an agent says, a screen obeys none of it.
+func TestAHostileAgentMovesNothingOnAScreen(t *testing.T) {
+	s := newShell(t)
+	s.kill()
+	config := filepath.Join(s.data, ".config", "abide", "config.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(config), 0o700))
+	require.NoError(t, os.WriteFile(config, []byte("agents: {hostile: {command: [hostile-agent]}}\n"), 0o600))
+	s.serve("127.0.0.1:0")
+	s.do("new", "go")
+	sc := s.sized(80, 24, "sessions")
+	sc.sees("needs you")
+	sc.types("\x1b[C\r") // Right: Attach
+	sc.sees("\n1 answers")
+	sc.types("?")
+	sc.sees("Up and Down scroll")
+	sc.types("?\x1b")
+	sc.sees("Return")
+	sc.types("f")
+	sc.sees("· full")
+	sc.types("\x1b[H\x1b[6~\x1b[6~")
+	sc.types("i")
+	sc.sees("\n1 answers")
+	sc.types("1")
+	sc.sees("interrupted: Esc, then Resume")
+	sc.types("\x03")
+	shown := sc.ends(0)
+	for _, c := range []string{"\x1b]", "\x1bP", "\x1b_", "\x1b^", "\x1bc", "\x1b(0", "\x07", "\u0085", "\u009b", "\u009d", "\u202e", "\u200b", "\ufeff", "\x1b[6n", "\x1b[?1000h"} {
+		require.NotContains(t, shown, c)
+	}
+}

@@ -115,7 +115,7 @@ func cmdSane(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("what follows would be coloured: %+v", cursor)
 	}
 	rest := output
-	for _, own := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m"} {
+	for _, own := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m"} {
 		rest = strings.ReplaceAll(rest, own, "")
 	}
 	if len(args) == 0 && rest != output {

@@ -52,7 +52,7 @@ func (d *Desk) Whole() []string {
 	if !d.questions.whole {
 		return nil
 	}
-	all := d.questionRows()
+	all := append(d.questionRows(), d.answerRows()...)
 	return all[min(d.questions.top, len(all)):]
 }
 

@@ -213,7 +213,7 @@ func (d *Desk) wholeKey(name string, page int) tea.Cmd {
 		q.whole = q.whole && !done
 		return cmd
 	}
-	q.top = max(0, min(q.top, len(d.questionRows())-page))
+	q.top = max(0, min(q.top, len(d.questionRows())+len(d.answerRows())-page))
 	return nil
 }
 
@@ -269,7 +269,10 @@ func (d *Desk) answerKeys() string {
 	if one == nil || !q.ripe || q.form != nil || d.box.Value() != "" {
 		return ""
 	}
-	keys := fmt.Sprintf("1-%d", min(9, len(one.Options)))
+	keys := "1"
+	if n := min(9, len(one.Options)); n > 1 {
+		keys = fmt.Sprintf("1-%d", n)
+	}
 	if optionOf(*one, "y") != "" && optionOf(*one, "n") != "" {
 		keys += ", y, n"
 	}
@@ -286,5 +289,9 @@ func (d *Desk) drawQuestion(limit int) []string {
 		more := d.o.Style.Dim(fmt.Sprintf("  … %d more rows", len(all)-limit+1))
 		all = append(all[:limit-1:limit-1], more)
 	}
-	return append(all, d.answerRows()...)
+	answers := d.answerRows()
+	if len(answers) > limit {
+		answers = append(answers[:limit-1:limit-1], d.o.Style.Dim("  …"))
+	}
+	return append(all, answers...)
 }

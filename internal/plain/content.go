@@ -129,6 +129,8 @@ func change(e entry, style Style) string {
 	lines := strings.Split(Text(hunks), "\n")
 	for i, line := range lines {
 		switch {
+		case i < 2: // the names of the file
+			lines[i] = style.Bold(line)
 		case strings.HasPrefix(line, "+"):
 			lines[i] = style.Green(line)
 		case strings.HasPrefix(line, "-"):
