@@ -82,6 +82,7 @@ func groups(b *bench) []group {
 		{"idle sessions", measureIdleSessions},
 		{"wake", measureWake},
 		{"terminal", measureTerminal},
+		{"undo", measureUndo},
 	}
 }
 
