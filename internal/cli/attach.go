@@ -65,8 +65,8 @@ type seat struct {
 	// have been typing its answer. It has a form where that was being filled in.
 	past event.PermissionRequest
 	mine string // the question that was answered from here last
-	// unsent is the line that was typed while a question waited, and is no answer to it.
-	unsent string
+	// unsent is the line that was typed while the question waited was open, and is no answer.
+	unsent, waited string
 	// open are the prompts sent from here with turns that have not ended.
 	open map[string]bool
 	// failed is why the first of their turns that did not complete ended; empty if all did.
@@ -178,7 +178,11 @@ func (s *seat) line(ctx context.Context, line string) {
 		return
 	}
 	if s.keeps(q, line) {
-		s.p.notice("not sent, as a question waits: 1-%d answers it; the same line again is sent as a prompt", len(q.Options))
+		again := "; the same line again is sent as a prompt"
+		if !isTerminal(s.p.Stdin) {
+			again = "" // nobody confirms it
+		}
+		s.p.notice("not sent, as a question waits: 1-%d answers it%s", len(q.Options), again)
 		return
 	}
 	s.ask(ctx, line)
@@ -189,11 +193,11 @@ func (s *seat) line(ctx context.Context, line string) {
 func (s *seat) keeps(q event.PermissionRequest, line string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.PermissionID == "" || s.unsent == line {
+	if q.PermissionID == "" || s.unsent == line && s.waited == q.PermissionID && isTerminal(s.p.Stdin) {
 		s.unsent = ""
 		return false
 	}
-	s.unsent = line
+	s.unsent, s.waited = line, q.PermissionID
 	return true
 }
 

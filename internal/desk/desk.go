@@ -44,8 +44,10 @@ type Desk struct {
 	seen      event.Seq   // the newest event
 	plan      string      // how far the agent's plan of this turn is
 	notice    string      // of what was done last, until the next key
-	// sure is a text that may be sent although a question waits.
+	// sure is the question and the text that may be sent although it waits.
 	sure string
+	// flying are the prompts whose answer has not come.
+	flying []string
 	// ticking is true while a message of the clock is on its way.
 	ticking bool
 }
@@ -78,7 +80,7 @@ func New(o Options, width int, held []event.Event) *Desk {
 	box.Prompt = "› "
 	box.Placeholder = "Type a prompt; / lists commands, @ files"
 	box.CharLimit = 0
-	box.DynamicHeight, box.MinHeight, box.MaxHeight, box.MaxContentHeight = true, 1, boxRows, 10_000
+	box.DynamicHeight, box.MinHeight, box.MaxHeight, box.MaxContentHeight = true, 1, boxRows, 1<<20
 	box.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
 	box.KeyMap.Paste.SetEnabled(false) // the terminal pastes; the clipboard here may be another person's
 	box.Focus()
@@ -141,6 +143,22 @@ func (d *Desk) Draft() string {
 	return ""
 }
 
+// Unsent reports whether something was typed that the hub does not have yet.
+func (d *Desk) Unsent() bool { return d.Draft() != "" || len(d.flying) > 0 }
+
+// Notice is what was done last; empty after the next key.
+func (d *Desk) Notice() string { return d.notice }
+
+// landed takes a prompt out of those whose answer has not come.
+func (d *Desk) landed(text string) {
+	if i := slices.Index(d.flying, text); i >= 0 {
+		d.flying = slices.Delete(d.flying, i, i+1)
+	}
+	if d.notice == sending {
+		d.notice = ""
+	}
+}
+
 // Key is what a key does. page is how many rows of the session are in view.
 func (d *Desk) Key(msg tea.KeyPressMsg, page int) (tea.Cmd, Wish) {
 	name := msg.String()
@@ -200,8 +218,9 @@ func (d *Desk) Key(msg tea.KeyPressMsg, page int) (tea.Cmd, Wish) {
 
 // Paste takes a pasted text.
 func (d *Desk) Paste(msg tea.PasteMsg) tea.Cmd {
-	if d.menu != nil || d.questions.whole {
-		return nil
+	d.questions.whole = false
+	if d.menu != nil {
+		return tea.Batch(d.closeMenu(), d.edit(msg))
 	}
 	return d.edit(msg)
 }
@@ -213,6 +232,10 @@ func (d *Desk) edit(msg tea.Msg) tea.Cmd {
 	d.box = box
 	if d.box.Value() == before {
 		return cmd
+	}
+	if draft := d.past.draft; d.past.back > 0 && strings.TrimSpace(draft) != "" {
+		d.past.back = 0
+		d.past.add(draft)
 	}
 	d.past.back, d.sure = 0, ""
 	return tea.Batch(cmd, d.offer())
@@ -227,6 +250,9 @@ func (d *Desk) replace(text string) {
 
 // takeUp shows an earlier prompt, or a later one.
 func (d *Desk) takeUp(by int) {
+	if d.questions.form != nil {
+		return // the line is for a value
+	}
 	if text, ok := d.past.to(by, d.box.Value()); ok {
 		d.replace(text)
 	}
@@ -255,6 +281,15 @@ func (d *Desk) done(what string, do func(context.Context) error) tea.Cmd {
 // said is a notice.
 type said string
 
+// sending is said until the answer comes.
+const sending = "Sending …"
+
+// landing is a prompt that the hub has.
+type landing struct {
+	text   string
+	queued bool
+}
+
 // unsent is a prompt that did not reach the agent.
 type unsent struct {
 	text string
@@ -278,9 +313,15 @@ func (d *Desk) Take(news News) tea.Cmd {
 		d.notice = string(what)
 	case error:
 		d.notice = d.o.Words(what)
+	case landing:
+		d.landed(what.text)
+		if what.queued {
+			d.notice = "Queued: it waits for the turn to end."
+		}
 	case unsent:
+		d.landed(what.text)
 		d.notice = d.o.Words(what.err)
-		if d.box.Value() == "" {
+		if d.box.Value() == "" && d.questions.form == nil {
 			d.replace(what.text)
 		}
 	case taken:
@@ -291,6 +332,11 @@ func (d *Desk) Take(news News) tea.Cmd {
 		}
 		if text := d.Draft(); text != "" {
 			d.past.add(text)
+		}
+		if d.questions.form != nil {
+			d.past.add(what.text)
+			d.notice = "The prompt is kept: Up takes it up once the form is done."
+			return nil
 		}
 		d.replace(what.text)
 	case second:
@@ -319,26 +365,28 @@ func (d *Desk) send(when wire.When) (tea.Cmd, Wish) {
 	if text == "" {
 		return nil, Stay
 	}
-	if d.questions.first() != nil && d.sure != text {
-		d.sure = text
+	if d.state == nil {
+		d.notice = "Not sent: the session is not there yet."
+		return nil, Stay
+	}
+	if id := d.questions.open(); id != "" && d.sure != id+"\n"+text {
+		d.sure = id + "\n" + text
 		d.notice = "Not sent, as a question waits: the same key again sends it. Empty the line to answer."
 		return nil, Stay
 	}
 	d.sure = ""
 	d.past.add(text)
 	d.replace("")
+	d.flying, d.notice = append(d.flying, text), sending
 	ask := wire.NewPrompt{PromptID: client.NewKey(), Text: text, When: when}
 	return d.command(func() any {
 		asked, err := client.Again(d.o.Context, func() (wire.PromptAnswer, error) {
 			return d.o.Hub.Ask(d.o.Context, d.o.Session, ask)
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return unsent{text, err}
-		case asked.Outcome == wire.FateQueued:
-			return said("Queued: it waits for the turn to end.")
 		}
-		return nil
+		return landing{text, asked.Outcome == wire.FateQueued}
 	}), Newest
 }
 

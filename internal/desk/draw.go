@@ -39,10 +39,13 @@ func (d *Desk) Draw(height int) (drawn []string, cursor *tea.Cursor) {
 	}
 	if d.menu != nil {
 		cursor = nil
+		d.questions.hidden = true
 	}
 	for row := range strings.SplitSeq(d.box.View(), "\n") {
 		drawn = append(drawn, cells.Cut(row, d.width))
 	}
+	const around = 4 // the rows of the screen that are not the desk's, but for the session's
+	d.questions.hidden = d.questions.hidden || len(drawn)+around > height
 	return drawn, cursor
 }
 
@@ -50,6 +53,9 @@ func (d *Desk) Draw(height int) (drawn []string, cursor *tea.Cursor) {
 // session.
 func (d *Desk) Whole() []string {
 	if !d.questions.whole {
+		return nil
+	}
+	if d.questions.first() == nil {
 		return nil
 	}
 	all := append(d.questionRows(), d.answerRows()...)

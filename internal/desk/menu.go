@@ -41,13 +41,19 @@ func (d *Desk) menuKey(name string) tea.Cmd {
 	case "delete", "backspace":
 		do = choose.items[choose.at].remove
 	case "esc", "q", "ctrl+o", "ctrl+q":
-		d.menu = nil
-		return nil
+		return d.closeMenu()
 	}
 	if do != nil {
-		d.menu = nil
+		return tea.Batch(d.closeMenu(), do)
 	}
-	return do
+	return nil
+}
+
+// closeMenu shows what the menu covered: a question is a new one for the eyes.
+func (d *Desk) closeMenu() tea.Cmd {
+	d.menu = nil
+	d.questions.shown = ""
+	return d.next()
 }
 
 // openSettings lists the agent's modes, and the values of its options.

@@ -31,6 +31,10 @@ type questions struct {
 	ripe  bool
 	// form is the one that the person fills in, for the question on the screen.
 	form *reply.Form
+	// sent is the form whose values are on their way.
+	sent *reply.Form
+	// hidden means that not all of the question and its options is in view.
+	hidden bool
 	// whole shows all of the question, from a row on.
 	whole bool
 	top   int
@@ -44,6 +48,16 @@ func (q *questions) first() *event.PermissionRequest {
 		}
 	}
 	return nil
+}
+
+// open is the question that waits next, whether or not its text is known; empty if none does.
+func (q *questions) open() string {
+	for _, id := range q.waiting {
+		if !q.settled[id] {
+			return id
+		}
+	}
+	return ""
 }
 
 // found is a question that was looked up.
@@ -74,8 +88,14 @@ func (d *Desk) lookUp() tea.Cmd {
 			delete(q.settled, id)
 		}
 	}
+	if q.sent != nil && over(q.sent.Of.PermissionID) {
+		q.sent = nil
+	}
 	if q.form != nil && over(q.form.Of.PermissionID) {
 		q.form = nil
+		if text := d.Draft(); text != "" {
+			d.past.add(text)
+		}
 		d.replace("")
 		d.notice = "The form was answered elsewhere."
 	}
@@ -120,14 +140,23 @@ func (d *Desk) questionKey(name string) (tea.Cmd, bool) {
 		q.whole, q.top = true, 0
 		return nil, true
 	}
-	option := optionOf(*one, name)
-	if option == "" || !q.ripe {
+	if q.hidden {
 		return nil, false // it goes to the box
 	}
-	if q.form = reply.FormOf(*one, option); q.form != nil {
+	return d.optionKey(*one, name)
+}
+
+// optionKey answers a question that the person sees.
+func (d *Desk) optionKey(one event.PermissionRequest, name string) (tea.Cmd, bool) {
+	q := &d.questions
+	option := optionOf(one, name)
+	if option == "" || !q.ripe {
+		return nil, false
+	}
+	if q.form = reply.FormOf(one, option); q.form != nil {
 		return nil, true
 	}
-	return d.settle(*one, wire.PermissionChoice{OptionID: option}), true
+	return d.settle(one, wire.PermissionChoice{OptionID: option}), true
 }
 
 // optionOf is the option that a key stands for: its number, or y and n where one option
@@ -177,6 +206,7 @@ func (d *Desk) value() tea.Cmd {
 	if !done {
 		return nil
 	}
+	d.questions.form, d.questions.sent = nil, form
 	return d.settle(form.Of, choice)
 }
 
@@ -186,10 +216,11 @@ func (d *Desk) again(u unanswered) tea.Cmd {
 	d.notice = d.o.Words(u.err)
 	q := &d.questions
 	delete(q.settled, u.id)
-	if q.form != nil && reply.Misfit(u.err) {
-		q.form.Again()
-	} else {
-		q.form = nil
+	if form := q.sent; form != nil && form.Of.PermissionID == u.id {
+		if q.sent = nil; q.form == nil && reply.Misfit(u.err) {
+			form.Again()
+			q.form = form
+		}
 	}
 	return d.next()
 }
@@ -209,7 +240,12 @@ func (d *Desk) wholeKey(name string, page int) tea.Cmd {
 	case "esc", "?", "q", "enter":
 		q.whole = false
 	default:
-		cmd, done := d.questionKey(name)
+		one := q.first()
+		if one == nil {
+			q.whole = false
+			return nil
+		}
+		cmd, done := d.optionKey(*one, name)
 		q.whole = q.whole && !done
 		return cmd
 	}
@@ -269,6 +305,9 @@ func (d *Desk) answerKeys() string {
 	if one == nil || !q.ripe || q.form != nil || d.box.Value() != "" {
 		return ""
 	}
+	if q.hidden {
+		return "? shows the question"
+	}
 	keys := "1"
 	if n := min(9, len(one.Options)); n > 1 {
 		keys = fmt.Sprintf("1-%d", n)
@@ -290,7 +329,8 @@ func (d *Desk) drawQuestion(limit int) []string {
 		all = append(all[:limit-1:limit-1], more)
 	}
 	answers := d.answerRows()
-	if len(answers) > limit {
+	d.questions.hidden = len(answers) > limit
+	if d.questions.hidden {
 		answers = append(answers[:limit-1:limit-1], d.o.Style.Dim("  …"))
 	}
 	return append(all, answers...)

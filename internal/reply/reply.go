@@ -67,7 +67,12 @@ func FormOf(q event.PermissionRequest, option string) *Form {
 func (f *Form) First() bool { return f.at == 0 }
 
 // Field describes the next value in one line.
-func (f *Form) Field() string { return f.fields[f.at].String() }
+func (f *Form) Field() string {
+	if f.at == len(f.fields) {
+		return "" // all values are given
+	}
+	return f.fields[f.at].String()
+}
 
 // Asks are the lines that ask for the next value, the last one open.
 func (f *Form) Asks() string {
@@ -82,6 +87,9 @@ func (f *Form) Asks() string {
 func (f *Form) Take(line string) (choice wire.PermissionChoice, done bool, err error) {
 	if strings.EqualFold(strings.TrimSpace(line), cancelWord) {
 		return wire.PermissionChoice{OptionID: declineForm}, true, nil
+	}
+	if f.at == len(f.fields) {
+		return wire.PermissionChoice{}, false, errors.New("the form is sent already")
 	}
 	field := f.fields[f.at]
 	value, err := field.Read(line)

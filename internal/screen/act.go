@@ -74,10 +74,13 @@ type here struct{ session wire.SessionInfo }
 
 // fork continues a session of another project in this one.
 func (m *model) fork(s wire.SessionInfo) tea.Cmd {
-	key := client.NewKey()
+	key, seq := client.NewKey(), s.MaxSeq
+	if m.view != nil {
+		seq = max(seq, m.view.window.end)
+	}
 	return func() tea.Msg {
 		made, err := client.Again(m.ctx, func() (wire.SessionInfo, error) {
-			return m.o.Hub.Fork(m.ctx, s.SessionID, wire.NewFork{Seq: s.MaxSeq, Workspace: m.o.Project}, key)
+			return m.o.Hub.Fork(m.ctx, s.SessionID, wire.NewFork{Seq: seq, Workspace: m.o.Project}, key)
 		})
 		if err != nil {
 			return failed{err}

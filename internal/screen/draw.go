@@ -78,8 +78,13 @@ func (m *model) line() string {
 		text = plain.Line(m.notice)
 	case m.view != nil && m.view.seeking != 0:
 		text = "Searching … Esc stops"
+	case m.view != nil && m.view.over != "":
+		text = plain.Line(m.view.over)
 	case m.view != nil && m.view.lost:
 		text = "The connection to the hub was lost; trying again."
+		if m.view.desk != nil && m.view.desk.Notice() != "" {
+			text = plain.Line(m.view.desk.Notice()) + " · " + text
+		}
 	case m.view != nil && m.view.desk != nil:
 		text = m.view.desk.Line()
 	}

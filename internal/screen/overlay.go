@@ -18,7 +18,7 @@ func overlay(body []string, restore *wire.Restore, columns, height int) []string
 	for _, line := range text {
 		width = max(width, len([]rune(line)))
 	}
-	width = min(width, columns-4)
+	width = max(0, min(width, columns-4))
 	box := []string{"┌" + strings.Repeat("─", width+2) + "┐"}
 	for _, line := range text {
 		box = append(box, "│ "+cells.Padded(line, width)+" │")

@@ -154,6 +154,9 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			return m.open(msg.session)
 		}
 	case here:
+		if m.view != nil {
+			m.view.leave()
+		}
 		return tea.Batch(m.open(msg.session), m.sit())
 	case desk.News:
 		return msg.To.Take(msg)
@@ -167,7 +170,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	leaving := m.leaving
 	defer func() { m.leaving = m.leaving && !leaving }()
 	if name == "ctrl+c" {
-		if m.view == nil || leaving || m.view.desk == nil || m.view.desk.Draft() == "" {
+		if m.view == nil || leaving || m.view.desk == nil || !m.view.desk.Unsent() {
 			return tea.Quit
 		}
 		m.leaving = true

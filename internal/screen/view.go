@@ -28,7 +28,8 @@ type view struct {
 	loading bool
 	// drawing is true while what came waits to be drawn.
 	drawing bool
-	lost    bool // the connection to the hub
+	lost    bool   // the connection to the hub
+	over    string // why nothing comes any more; empty while something may
 
 	searching bool
 	query     string
@@ -110,7 +111,7 @@ func (m *model) open(s wire.SessionInfo) tea.Cmd {
 // close goes back to the list. A prompt that was typed and not sent is not lost unasked.
 func (m *model) close() tea.Cmd {
 	v := m.view
-	if v.desk != nil && v.desk.Draft() != "" && !m.leaving {
+	if v.desk != nil && v.desk.Unsent() && !m.leaving {
 		m.leaving = true
 		m.notice = "A prompt was typed and not sent: the same key again leaves it."
 		return nil
@@ -235,7 +236,7 @@ func (m *model) follow(got news) tea.Cmd {
 		return nil
 	}
 	if got.ended != nil {
-		m.notice = m.o.Words(got.ended)
+		v.over = m.o.Words(got.ended)
 		return nil
 	}
 	u := got.update
@@ -380,6 +381,20 @@ func (v *view) place(m *model) *desk.Desk {
 	return v.desk
 }
 
+// cancel ends what the agent does.
+func (m *model) cancel(v *view) tea.Cmd {
+	if v.desk != nil {
+		return v.desk.Cancel()
+	}
+	m.notice = "Cancelling …"
+	return func() tea.Msg {
+		if err := m.o.Hub.Cancel(m.ctx, v.session.SessionID); err != nil {
+			return failed{err}
+		}
+		return nil
+	}
+}
+
 // sit lets the person type at the session that is shown.
 func (m *model) sit() tea.Cmd {
 	v := m.view
@@ -466,7 +481,7 @@ func (m *model) viewKey(name string) tea.Cmd {
 	case "i":
 		return m.act(actAttach, v.session)
 	case "ctrl+x":
-		return v.place(m).Cancel()
+		return m.cancel(v)
 	case "n":
 		return m.next(1)
 	case "N":
