@@ -18,6 +18,7 @@ func TestEveryVerbTakesAnActor(t *testing.T) {
 	reads := []string{
 		"OpenBlob", "OpenError", "ReadError", "Comments", "Export", "Overview", "Interruption", "Rules",
 		"Draft", // words for a commit
+		"Merges",
 		"Job",
 		"ResumeUnchanged", // as the hub
 		"Like",            // completes a rule and keeps nothing

@@ -193,7 +193,7 @@ func (m *Manager) Adopt(ctx context.Context, r AdoptRequest) (b *BackgroundSessi
 	if b, err = m.Session(ctx, id); err != nil {
 		return nil, false, err
 	}
-	m.changes.Touch(id)
+	m.changes.Add(id)
 	m.logger.Info("session of an agent continued", "session", id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
 	return b, true, nil
 }

@@ -28,7 +28,7 @@ type BackgroundSession struct {
 	front
 	lease    journal.Lease
 	watchers *presence.Watchers
-	forks    *list.Forks
+	lines    list.Lines
 	logger   *slog.Logger
 	comments *comment.Book
 	uploads  uploadSum
@@ -120,7 +120,7 @@ func (b *BackgroundSession) Watchers() *presence.Watchers { return b.watchers }
 func (b *BackgroundSession) Done() <-chan struct{} { return b.mail.done }
 
 // Info returns the session's line of the list.
-func (b *BackgroundSession) Info() list.Info { return b.forks.InfoOf(b.log.Metadata()) }
+func (b *BackgroundSession) Info() list.Info { return b.lines.Of(b.log.Metadata(), false) }
 
 // stuck converts an error of the log into one of this package, with the words of
 // health, which include the remedy.

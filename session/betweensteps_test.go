@@ -32,7 +32,7 @@ func killedBetweenSteps(t *testing.T, prepare func(h *hub), request func(h *hub)
 
 func killedOnce(t *testing.T, prepare func(h *hub), request func(h *hub), steps []string, after func(h *hub, wasAnswered bool)) {
 	k := &killer{t: t}
-	h := newDiskHub(t, holding, func(_ *session.Options, s *store.Options) {
+	h := newDiskHub(t, holding, withTrash, func(_ *session.Options, s *store.Options) {
 		s.FS = steppedFS{store.OS(), k.step}
 	})
 	k.hub = h
@@ -48,7 +48,7 @@ func killedOnce(t *testing.T, prepare func(h *hub), request func(h *hub), steps 
 	for i, c := range k.copies {
 		t.Run(fmt.Sprint(i, " ", c.at), func(t *testing.T) {
 			next := &hub{t: t, dir: c.dir, workspace: h.workspace, agents: newAgents()}
-			next.open(holding)
+			next.open(holding, withTrash)
 			t.Cleanup(next.close)
 			_, was := c.acked[answered]
 			after(next, was)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/abidehub/abide/session/branch"
@@ -92,7 +93,7 @@ func (m *Manager) PullRequest(ctx context.Context, id string, r branch.Request) 
 	return address, false, err
 }
 
-// titled is the message of a pull request; the draft if it is empty.
+// titled is the message of a pull request or a squash; the draft if it is empty.
 func (b *BackgroundSession) titled(ctx context.Context, message string) (string, error) {
 	if strings.TrimSpace(message) == "" {
 		return b.Draft(ctx)
@@ -128,7 +129,7 @@ func (m *Manager) DiscardWhole(ctx context.Context, id string, actor event.Actor
 func (m *Manager) act(ctx context.Context, b *BackgroundSession, r branch.Request) (state.BranchAct, error) {
 	hash, noted := hashOf(r), false
 	doing := ctx
-	if r.Act == branch.Pull {
+	if r.Act == branch.Pull || r.Act == branch.Merge && r.Method == "squash" {
 		var err error
 		if r.Message, err = b.titled(ctx, r.Message); err != nil {
 			return state.BranchAct{}, err
@@ -202,7 +203,7 @@ func (m *Manager) mayAct(ctx context.Context, b *BackgroundSession, r branch.Req
 	if len(busy) == 0 {
 		return nil
 	}
-	return branch.Confirmed(r.Confirm, branch.NeedTurn, "that it is done while an agent works in the folder, whose files may be half written ("+strings.Join(busy, ", ")+")")
+	return branch.Confirmed(r.Confirm, branch.NeedTurn, "an agent works in the folder, whose files may be half written: "+strings.Join(busy, ", "))
 }
 
 // within reports whether one of two folders is in the other.
@@ -233,6 +234,18 @@ func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
 // act is a known act of a request.
 func (b *BackgroundSession) act(ctx context.Context, key string) (*state.BranchAct, error) {
 	return ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return state.ActOf(e.fold.Acts, key), nil })
+}
+
+// Merges are the newest merges of the session's branch into its base.
+func (b *BackgroundSession) Merges(ctx context.Context) ([]state.BranchAct, error) {
+	return ask(ctx, b.mail, func(e *engine) (merges []state.BranchAct, err error) {
+		for _, act := range slices.Backward(e.fold.Acts) {
+			if act.Act == branch.Merge && act.Stage == state.ActDone {
+				merges = append(merges, act)
+			}
+		}
+		return merges, nil
+	})
 }
 
 func (b *BackgroundSession) noteAct(ctx context.Context, act state.BranchAct, text string, by event.Actor) error {
@@ -285,20 +298,17 @@ func (b *BackgroundSession) place() branch.Place {
 	return p
 }
 
-// Draft is what a commit of the session's work could say: its latest prompt, and the last
-// words of the agent.
+// Draft is what a commit of the session's work could say: what a person asked for, and the
+// last words of the agent.
 func (b *BackgroundSession) Draft(ctx context.Context) (string, error) {
 	return ask(ctx, b.mail, func(e *engine) (string, error) {
-		subject, last := state.OneLine(e.fold.LastPrompt), state.OneLine(e.fold.Line.Text())
-		if subject == "" || subject == last {
-			return state.Cut(last, mostSubject), nil
+		subject, last := e.fold.Task.Subject, state.OneLine(e.fold.Line.Text())
+		switch {
+		case subject == "":
+			return state.CommitSubject(last), nil
+		case last == "" || last == subject:
+			return subject, nil
 		}
-		if last == "" {
-			return state.Cut(subject, mostSubject), nil
-		}
-		return state.Cut(subject, mostSubject) + "\n\n" + last, nil
+		return subject + "\n\n" + last, nil
 	})
 }
-
-// mostSubject bounds the first line of a draft, in characters.
-const mostSubject = 72

@@ -180,6 +180,8 @@ func TestABranchIsUpdatedAndMergedAndEachIsAnEvent(t *testing.T) {
 	_, err := do(branch.Request{Act: branch.Update, Method: "merge"})
 	require.ErrorContains(t, err, "abide/one has all commits of main")
 	put(t, folder, "theirs", "of one")
+	_, err = do(branch.Request{Act: branch.Merge, Method: "merge"})
+	require.ErrorContains(t, err, "abide/one has no commits of its own: commit these files first: theirs")
 	_, err = do(branch.Request{Act: branch.Commit, Message: "theirs"})
 	require.NoError(t, err)
 	put(t, c.project, "ours", "of main")
@@ -196,7 +198,15 @@ func TestABranchIsUpdatedAndMergedAndEachIsAnEvent(t *testing.T) {
 	merge := branch.Request{Act: branch.Merge, Method: "squash", Message: "all of one", Key: "m"}
 	_, err = do(merge)
 	require.Equal(t, []string{branch.NeedUncommitted}, needsOf(t, err))
-	require.ErrorContains(t, err, "left")
+	require.EqualError(t, err, "these files are not committed, so they stay behind: left")
+	for i := range 30 {
+		put(t, folder, fmt.Sprintf("more %02d", i), "x")
+	}
+	_, err = do(merge)
+	require.ErrorContains(t, err, "more 08 and 21 more", "none is left out unsaid")
+	for i := range 30 {
+		require.NoError(t, os.Remove(filepath.Join(folder, fmt.Sprintf("more %02d", i))))
+	}
 	merge.Confirm = []string{branch.NeedUncommitted}
 	put(t, c.project, "theirs", "mine")
 	_, err = do(merge)
@@ -314,7 +324,7 @@ func TestAPushIsAnEventWithItsActorAndTheOwnersSettingAllowsIt(t *testing.T) {
 	put(t, folder, "left", "x")
 	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
 	require.Equal(t, []string{branch.NeedUncommitted}, needsOf(t, err))
-	require.ErrorContains(t, err, "left")
+	require.EqualError(t, err, "these files are not committed, so they are not pushed: left")
 	notes, _ := actNotes(t, c.one)
 	require.Empty(t, notes)
 
@@ -425,4 +435,22 @@ func TestADiscardNamesWhatIsLostAndRemovesCopyAndBranch(t *testing.T) {
 	without, err := c.manager.Create(ctxOf(t), session.CreateRequest{Actor: person("ann"), Workspace: c.project})
 	require.NoError(t, err)
 	require.ErrorContains(t, c.manager.DiscardCopy(ctxOf(t), without.ID(), needs, person("bob")), "no working copy of its own")
+}
+
+func TestASquashWithoutAMessageSaysWhatWasAskedFor(t *testing.T) {
+	c := newCopied(t)
+	named(t, c.project)
+	prompt(t, c.one, promptID(0))
+	receive(t, c.agents.next(t).prompts, "the agent got no prompt")
+	folder := c.one.Info().Workspace
+	put(t, folder, "made", "x")
+	runGit(t, folder, "add", "made")
+	runGit(t, folder, "commit", "-q", "-m", "one step")
+	r := branch.Request{Act: branch.Merge, Method: "squash", Key: "k", Confirm: []string{branch.NeedTurn}, Actor: person("bob")}
+	made, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	require.Equal(t, "do "+promptID(0), runGit(t, c.project, "log", "-1", "--format=%s", "main"))
+	again, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	require.Equal(t, made, again)
 }

@@ -95,7 +95,12 @@ func (r CreateRequest) hash() string {
 		asked = append(asked, fmt.Sprintf("with policy %s %d", r.Policy.Unattended, r.Policy.WaitLimitMS))
 	}
 	if r.job != nil {
-		job, err := json.Marshal(r.job)
+		given := *r.job
+		given.Attachments = nil
+		for _, a := range r.job.Attachments { // a name may differ when it is uploaded again
+			given.Attachments = append(given.Attachments, event.Attachment{SHA256: a.SHA256})
+		}
+		job, err := json.Marshal(given)
 		if err != nil { // encoding it never fails
 			panic(err)
 		}
@@ -260,11 +265,11 @@ func (m *Manager) begin(ctx context.Context, r CreateRequest) (id string, err er
 		r.Agent = current.Agents[0].Name
 	}
 	if !r.recorded && !current.Configured(r.Agent) {
-		return "", fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
+		return "", noAgent(r.Agent)
 	}
 	workspace, err := r.resolve(current)
 	if err != nil {
-		return "", err
+		return "", state.About("workspace", err)
 	}
 	if r.job == nil { // a job is opened when it starts
 		if err := m.makeRoom(ctx, current.Limits.Sessions); err != nil {
@@ -282,7 +287,7 @@ func (m *Manager) begin(ctx context.Context, r CreateRequest) (id string, err er
 		}
 		made, err := make(ctx, current, workspace, r.worktree())
 		if err != nil {
-			return "", err
+			return "", state.About("worktree", err)
 		}
 		workspace, undo, within = made.Workspace, made.Undo, &made.Worktree
 		within.Setup = !r.recorded && current.SetupFor(within.Of) != nil
@@ -321,8 +326,8 @@ func (m *Manager) begin(ctx context.Context, r CreateRequest) (id string, err er
 		undo()
 		return "", fmt.Errorf("create session: %w", problem.OfLog(err))
 	}
-	m.hub.forks.Add(id, r.forkOf)
-	m.changes.Touch(id)
+	m.hub.lines.Forks.Add(id, r.forkOf)
+	m.changes.Add(id)
 	m.logger.Info("session created", "session", id, "agent", r.Agent, "workspace", workspace, "actor", r.Actor.Name)
 	return id, nil
 }
@@ -382,22 +387,27 @@ const (
 	maxOptions = 50
 )
 
+// noAgent refuses the name of an agent that is not configured.
+func noAgent(name string) error {
+	return state.About("agent", fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, name))
+}
+
 // checkBegin refuses settings that no agent can have.
 func (r CreateRequest) checkBegin() error {
 	if len(r.Options) > maxOptions {
-		return fmt.Errorf("%w: a session begins with at most %d options", state.ErrInvalid, maxOptions)
+		return state.About("options", fmt.Errorf("%w: a session begins with at most %d options", state.ErrInvalid, maxOptions))
 	}
 	for id, raw := range r.Options {
 		var value any
 		err := json.Unmarshal(raw, &value)
 		text, is := value.(string)
 		if _, on := value.(bool); err != nil || id == "" || !is && !on || len(id) > maxSetting || len(text) > maxSetting || !state.Printable(id+text) {
-			return fmt.Errorf("%w: the options of a session are strings and booleans by id, each of at most %d printable bytes", state.ErrInvalid, maxSetting)
+			return state.About("options", fmt.Errorf("%w: the options of a session are strings and booleans by id, each of at most %d printable bytes", state.ErrInvalid, maxSetting))
 		}
 	}
-	for _, name := range []string{r.Mode, r.Model} {
-		if len(name) > maxSetting || !state.Printable(name) {
-			return fmt.Errorf("%w: the name of a mode or a model has at most %d printable bytes", state.ErrInvalid, maxSetting)
+	for _, set := range []struct{ field, name string }{{"mode", r.Mode}, {"model", r.Model}} {
+		if len(set.name) > maxSetting || !state.Printable(set.name) {
+			return state.About(set.field, fmt.Errorf("%w: the name of a mode or a model has at most %d printable bytes", state.ErrInvalid, maxSetting))
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func (m *Manager) Fork(ctx context.Context, id string, r ForkRequest) (*Backgrou
 	if err := made.beginFork(ctx, origin, native, account, r.Actor); err != nil {
 		return nil, err
 	}
-	m.changes.Touch(id)
+	m.changes.Add(id)
 	return made, nil
 }
 

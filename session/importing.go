@@ -88,7 +88,7 @@ func (m *Manager) importFile(ctx context.Context, file *os.File, most int64) (b 
 	if b, err = m.Session(ctx, id); err != nil {
 		return nil, false, err
 	}
-	m.changes.Touch(id)
+	m.changes.Add(id)
 	m.logger.Info("session imported", "session", id)
 	return b, true, nil
 }

@@ -97,6 +97,23 @@ func (s *pauser) pause(by event.Actor) (state.Paused, error) {
 	return *s.fold.Pauses.Now, nil
 }
 
+// mark says whether the session waits to be resumed. The same again does nothing.
+func (s *pauser) mark(resumable bool, by event.Actor) error {
+	switch {
+	case s.fold.Pauses.Resumable == resumable:
+		return nil
+	case s.refusal() != nil:
+		return s.refusal()
+	case resumable && s.fold.Ended:
+		return fmt.Errorf("%w: the session has ended: a prompt makes it live again", state.ErrConflict)
+	}
+	if _, err := s.write(s.entries(event.SessionResumable{Resumable: resumable, By: by.Name, ByID: by.ID})...); err != nil {
+		return fmt.Errorf("mark session: %w", s.stuck(err))
+	}
+	s.list.flush = true
+	return nil
+}
+
 // watch performs the due step of a pause: it ends the open turn, then stops the agent.
 // No agent is started meanwhile.
 func (s *pauser) watch() {

@@ -52,14 +52,14 @@ func (m *Manager) CheckJob(ctx context.Context, r CreateRequest) error {
 	}
 	current := m.settings.Load()
 	if r.Agent != "" && !current.Configured(r.Agent) {
-		return fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, r.Agent)
+		return noAgent(r.Agent)
 	}
 	workspace, err := r.resolve(current)
 	if err != nil || r.Worktree == nil {
-		return err
+		return state.About("workspace", err)
 	}
 	_, err = m.worktrees.Plan(ctx, current, workspace, r.worktree())
-	return err
+	return state.About("worktree", err)
 }
 
 // JobMadeBy finds the job that an actor made with a key.

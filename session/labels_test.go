@@ -2,8 +2,11 @@ package session_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,14 +17,14 @@ import (
 	"github.com/abidehub/abide/session/store"
 )
 
-// labelled returns a closed hub with one session that a person named, pinned and
-// archived.
+// labelled returns a closed hub with one session that a person named, pinned, archived
+// and tagged.
 func labelled(t *testing.T) (h *hub, id string) {
 	h = newDiskHub(t)
 	b, err := h.manager.Create(ctxOf(t), session.CreateRequest{Workspace: h.workspace, Name: "At first"})
 	require.NoError(t, err)
-	yes, name := true, "Mine"
-	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &name, Pinned: &yes, Archived: &yes}))
+	yes, name, tags := true, "Mine", []string{"release", "für später"}
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Name: &name, Pinned: &yes, Archived: &yes, Tags: &tags}))
 	h.close()
 	return h, b.ID()
 }
@@ -54,6 +57,7 @@ func TestALabelOutlivesTheLossOfEitherFile(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, "Mine", listed.Name, "the list had no name before the session was opened")
 			require.True(t, listed.Pinned && listed.Archived)
+			require.Equal(t, []string{"release", "für später"}, listed.Tags)
 			b := h.session(id)
 			prompt(t, b, promptID(0)) // names a session without a name, and unarchives it
 			yes := true
@@ -63,6 +67,7 @@ func TestALabelOutlivesTheLossOfEitherFile(t *testing.T) {
 			info := h.session(id).Info()
 			require.Equal(t, "Mine", info.Name)
 			require.True(t, info.Pinned && info.Archived)
+			require.Equal(t, []string{"release", "für später"}, info.Tags)
 			h.close()
 			for _, name := range []string{metadata, labels} { // the hub has restored both
 				data, err := os.ReadFile(filepath.Join(dir, name))
@@ -70,9 +75,10 @@ func TestALabelOutlivesTheLossOfEitherFile(t *testing.T) {
 				var on struct {
 					Name             string
 					Pinned, Archived bool
+					Tags             []string
 				}
 				require.NoError(t, json.Unmarshal(data, &on))
-				require.True(t, on.Pinned && on.Archived && on.Name == "Mine", "%s: %s", name, data)
+				require.True(t, on.Pinned && on.Archived && on.Name == "Mine" && len(on.Tags) == 2, "%s: %s", name, data)
 			}
 			report, err := store.Check(ctxOf(t), h.dir, id)
 			require.NoError(t, err)
@@ -95,11 +101,34 @@ func TestANameHasSomethingToSee(t *testing.T) {
 	}
 }
 
+func TestTheTagsOfASessionAreReplacedTrimmedAndKeptOnce(t *testing.T) {
+	h := newHub(t)
+	id := h.create().ID()
+	set := func(tags ...string) error { return h.manager.Update(ctxOf(t), id, session.Patch{Tags: &tags}) }
+	twenty := make([]string, 20)
+	for i := range twenty {
+		twenty[i] = fmt.Sprint("tag ", i)
+	}
+	require.NoError(t, set(append(twenty, "tag 7 ")...))
+	require.Equal(t, twenty, h.session(id).Info().Tags)
+	require.NoError(t, set(" b ", "a", "b", strings.Repeat("ü", 40)))
+	kept := []string{"b", "a", strings.Repeat("ü", 40)}
+	require.Equal(t, kept, h.session(id).Info().Tags)
+	for _, wrong := range [][]string{{""}, {" "}, {"a,b"}, {"a\nb"}, {strings.Repeat("ü", 41)}, {"\u0301"}, append(slices.Clone(twenty), "one more")} {
+		err := set(wrong...)
+		require.ErrorIs(t, err, state.ErrInvalid, "%+q", wrong)
+		require.Equal(t, "tags", state.FieldOf(err), "%+q", wrong)
+		require.Equal(t, kept, h.session(id).Info().Tags, "%+q", wrong)
+	}
+	require.NoError(t, set())
+	require.Empty(t, h.session(id).Info().Tags)
+}
+
 func TestANameTakenBackStaysSoWithoutMetadata(t *testing.T) {
 	h, id := labelled(t)
 	h.open()
-	no, none := false, ""
-	require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Name: &none, Pinned: &no, Archived: &no}))
+	no, none, untagged := false, "", []string{}
+	require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Name: &none, Pinned: &no, Archived: &no, Tags: &untagged}))
 	prompt(t, h.session(id), promptID(0))
 	h.close()
 	require.NoError(t, os.Remove(filepath.Join(h.dir, "sessions", id, "metadata.json")))
@@ -107,6 +136,7 @@ func TestANameTakenBackStaysSoWithoutMetadata(t *testing.T) {
 	b := h.session(id)
 	require.Eventually(t, func() bool { return b.Info().Name == "do "+promptID(0) }, patience, tick)
 	require.False(t, b.Info().Pinned || b.Info().Archived)
+	require.Empty(t, b.Info().Tags)
 	require.Len(t, payloads[event.UserPrompt](t, b), 1)
 }
 

@@ -74,6 +74,11 @@ type Options struct {
 	States *filestate.Keeper
 	// UndoWait is how long a prompt waits at most until the files are kept; 0 is no undo.
 	UndoWait time.Duration
+	// TrashFor is how long a deleted session can be restored; 0 deletes it at once.
+	TrashFor time.Duration
+	// ExpireAfter is how long nothing happens in an idle session until it is expired; 0 is
+	// never.
+	ExpireAfter time.Duration
 	// Git creates worktrees for forks. Nil if git is not installed.
 	Git *gitstate.Git
 	// OwnersEnv is added to the environment of programs that run as the owner would run
@@ -82,7 +87,8 @@ type Options struct {
 	Logger    *slog.Logger
 	// Now is the clock for counting uploads; nil is time.Now.
 	Now func() time.Time
-	// SweepEvery is the interval of removing old uploads; 0 is 10 minutes.
+	// SweepEvery is the interval of removing old uploads and what was in the trash for
+	// long enough; 0 is 10 minutes.
 	SweepEvery time.Duration
 	// SearchPatience is how long a search waits for a slot; 0 is 10 seconds.
 	SearchPatience time.Duration
@@ -116,6 +122,7 @@ type Manager struct {
 
 	search   *search.Sessions
 	creating creations
+	restored sync.Map // ids of sessions that come back from the trash just now; putAwayJobs leaves them
 
 	mu     sync.Mutex
 	open   map[string]*opening
@@ -167,14 +174,14 @@ func NewManager(o Options) (*Manager, error) {
 		search:   search.NewSessions(o.Store, o.SearchPatience),
 	}
 	m.hub = hub{
-		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, forks: forksOf(m.journal), inspect: o.InspectWorkspace, states: o.States,
+		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, lines: list.Lines{Forks: forksOf(m.journal), Expiry: list.NewExpiry(func() time.Duration { return m.settings.Load().ExpireAfter }, o.Now)}, inspect: o.InspectWorkspace, states: o.States,
 		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter,
 	})
 	if err != nil {
 		cancel()
@@ -183,8 +190,10 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(m.wakeSessions)
 	m.helpers.Go(m.recoverWorktrees)
 	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
+	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads} {
+		m.helpers.Go(func() { m.periodically(o.SweepEvery, step) })
+	}
 	m.helpers.Go(func() { m.reads.Run(ctx) })
-	m.helpers.Go(func() { m.sweepUploads(o.SweepEvery) })
 	return m, nil
 }
 
@@ -282,13 +291,20 @@ func (m *Manager) Search() *search.Sessions { return m.search }
 // Reads returns people's read marks.
 func (m *Manager) Reads() *list.ReadMarks { return m.reads }
 
-// Patch changes a session's name and its archived and pinned labels. Nil fields do
-// not change.
+// Patch changes a session's name, its archived and pinned labels, its tags, and whether it
+// waits to be resumed. Nil
+// fields do not change.
 type Patch struct {
 	// Name, if empty, allows automatic names again.
 	Name     *string
 	Pinned   *bool
 	Archived *bool
+	// Tags replaces the list; an empty one removes all.
+	Tags *[]string
+	// Resumable says whether the session waits to be resumed, by the word of an actor.
+	// Unlike the labels it is an event of the log.
+	Resumable *bool
+	By        event.Actor
 }
 
 // Update changes a session's labels. A change that cannot be written has no effect.
@@ -304,6 +320,18 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		}
 		p.Name = &name
 	}
+	if p.Tags != nil {
+		tags, err := state.GivenTags(*p.Tags)
+		if err != nil {
+			return state.About("tags", err)
+		}
+		p.Tags = &tags
+	}
+	if p.Resumable != nil {
+		if err := tell(ctx, b.mail, func(e *engine) error { return e.pauses.mark(*p.Resumable, p.By) }); err != nil {
+			return err
+		}
+	}
 	if err := b.label(ctx, p); err != nil {
 		return fmt.Errorf("update session: %w", b.stuck(err))
 	}
@@ -312,68 +340,6 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 		m.logger.Warn("metadata is not on the device yet", "session", id, "err", err)
 	}
 	m.changes.Touch(id)
-	return nil
-}
-
-// Delete stops a session's agent and deletes all files of the session. A running
-// idle agent is asked to delete its own copy.
-func (m *Manager) Delete(ctx context.Context, id string) error {
-	_, err := m.Session(ctx, id)
-	var failed *problem.Error
-	if errors.As(err, &failed) {
-		return m.deleteBroken(ctx, id)
-	}
-	if err != nil {
-		return err
-	}
-	err = m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
-		b.forget(ctx)
-		if err := b.close(ctx); err != nil {
-			return true, err // its engine ended anyway
-		}
-		return true, m.journal.Delete(ctx, id)
-	})
-	if err != nil {
-		return fmt.Errorf("delete session: %w", problem.OfLog(err))
-	}
-	m.forget(id)
-	m.forgetStates(ctx, id)
-	return nil
-}
-
-// forgetStates removes the states of files of a deleted session. What is left by an error
-// goes when the hub starts.
-func (m *Manager) forgetStates(ctx context.Context, id string) {
-	if err := m.hub.states.Forget(ctx, id); err != nil {
-		m.logger.Warn("the states of a deleted session could not be removed", "session", id, "err", err)
-	}
-}
-
-// mayExist reports whether a session is there, or may be: its directory may be away.
-func (m *Manager) mayExist(id string) bool {
-	_, listed := m.journal.Listed(id)
-	return listed || !errors.Is(m.journal.Present(id), journal.ErrNotFound)
-}
-
-// forget removes a deleted session from what is kept of all sessions.
-func (m *Manager) forget(id string) {
-	m.reads.Forget(id)
-	if original := m.hub.forks.Remove(id); original != "" {
-		m.changes.Touch(original)
-	}
-	m.changes.Remove(id)
-}
-
-// deleteBroken removes a session that cannot be opened.
-func (m *Manager) deleteBroken(ctx context.Context, id string) error {
-	if err := m.journal.Delete(ctx, id); err != nil {
-		return fmt.Errorf("delete session: %w", problem.OfLog(err))
-	}
-	m.mu.Lock()
-	delete(m.broken, id)
-	m.mu.Unlock()
-	m.forget(id)
-	m.forgetStates(ctx, id)
 	return nil
 }
 

@@ -110,6 +110,11 @@ func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draf
 	_, err := o.writeDrafts(drafts, list)
 	if err == nil {
 		o.turn.restore.heard(answer)
+		for _, p := range payloads {
+			if u, ok := p.(event.Usage); ok {
+				o.restorer.counts(u.Used)
+			}
+		}
 	}
 	if err == nil && o.fold.Open && slices.ContainsFunc(payloads, endsTool) {
 		o.turn.seen.due = true
@@ -139,6 +144,7 @@ func (o *agentOutput) recordMove(p event.Payload) error {
 		if open := o.turn.restore.open; open != "" && p.PromptID == open {
 			return o.restorer.segmentEnded(p)
 		}
+		o.restorer.counts(state.ContextOf(p.Usage))
 		return o.turns.recordEnd(p)
 	case event.PermissionRequest:
 		if o.turn.telling() {

@@ -353,3 +353,33 @@ func TestAfterASegmentedWayThatWasCutOffALocalOneTellsTheAccount(t *testing.T) {
 		}
 	}
 }
+
+func TestAMarkToResumeIsInTheLogAndAResumeClearsIt(t *testing.T) {
+	h := newHub(t, holding)
+	b, a := h.busy()
+	mark := func(on bool) error {
+		return h.manager.Update(ctxOf(t), b.ID(), session.Patch{Resumable: &on, By: person("ann")})
+	}
+	require.NoError(t, mark(true), "a turn may be open")
+	require.True(t, b.Info().Resumable)
+	require.Equal(t, state.LifecycleActive, b.Info().Lifecycle)
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	require.True(t, b.Info().Resumable, "a turn's end leaves it")
+	require.NoError(t, mark(true))
+	require.Equal(t, []event.SessionResumable{{Resumable: true, By: "ann", ByID: "id-ann"}}, payloads[event.SessionResumable](t, b), "again does nothing")
+	_, err := b.Resume(ctxOf(t), session.ResumeRequest{Actor: person("ann")})
+	require.NoError(t, err)
+	require.False(t, b.Info().Resumable)
+	require.Equal(t, 1, b.Info().ResumeCount)
+
+	pause(t, b)
+	paused(t, b)
+	require.NoError(t, mark(false))
+	require.False(t, b.Info().Resumable)
+	require.NotNil(t, b.State().Paused, "it stays paused")
+	require.Equal(t, state.LifecyclePaused, b.Info().Lifecycle)
+	require.NoError(t, mark(true))
+	prompt(t, b, "p2")
+	require.False(t, b.Info().Resumable, "a prompt resumes it")
+}

@@ -6,7 +6,6 @@ import (
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/problem"
-	"github.com/abidehub/abide/session/state"
 )
 
 // noteOpened remembers whether a session could be opened, for Problems and the
@@ -47,11 +46,7 @@ func (m *Manager) openFailure(id string) *problem.Error {
 // listed returns a session's line of the list, also if the session cannot be
 // opened.
 func (m *Manager) listed(meta journal.Metadata) list.Info {
-	info := m.hub.forks.InfoOf(meta)
-	if m.openFailure(meta.SessionID) != nil {
-		info.Status = state.StatusDamaged
-	}
-	return info
+	return m.hub.lines.Of(meta, m.openFailure(meta.SessionID) != nil)
 }
 
 // Problems lists the problems of sessions, newest activity first. It opens no

@@ -17,8 +17,8 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// maxAttachments limits the attachments of a prompt.
-const maxAttachments = 20
+// MaxAttachments limits the attachments of a prompt.
+const MaxAttachments = 20
 
 // When says what happens to a prompt while the agent is busy.
 type When string
@@ -251,8 +251,8 @@ func (r PromptRequest) validate(limit int) error {
 		return fmt.Errorf("%w: the prompt is empty", state.ErrInvalid)
 	case !utf8.ValidString(r.Text):
 		return fmt.Errorf("%w: the prompt is not valid UTF-8", state.ErrInvalid)
-	case len(r.Attachments) > maxAttachments:
-		return fmt.Errorf("%w: at most %d attachments go with a prompt", state.ErrTooLarge, maxAttachments)
+	case len(r.Attachments) > MaxAttachments:
+		return fmt.Errorf("%w: at most %d attachments go with a prompt", state.ErrTooLarge, MaxAttachments)
 	case r.When != "" && r.When != WhenAuto && r.When != WhenQueue && r.When != WhenNow:
 		return fmt.Errorf("%w: when is %q, %q or %q", state.ErrInvalid, WhenAuto, WhenQueue, WhenNow)
 	case r.When == WhenNow && r.ScheduledAt != nil:

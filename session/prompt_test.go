@@ -162,7 +162,7 @@ func TestAPromptForNowStopsTheTurnAndIsSentBeforeThoseThatWait(t *testing.T) {
 	require.Len(t, noted(t, b, "abide/stop_and_send"), 1, "a resend stops nothing")
 	require.NoError(t, a.end(promptID(2), event.StopEndTurn))
 	require.Equal(t, promptID(3), receive(t, a.prompts, "not sent at once").PromptID)
-	require.Len(t, b.Queue(), 1)
+	require.Eventually(t, func() bool { return len(b.Queue()) == 1 }, patience, time.Millisecond, "a moment after it is sent")
 }
 
 func TestTheQueueKeepsItsLimitsAndItsSwitch(t *testing.T) {

@@ -189,10 +189,10 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	if err != nil {
 		return nil, nil, err
 	}
-	m.hub.forks.Add(id, forkOf(log.Metadata())) // its metadata may have been rebuilt
+	m.hub.lines.Forks.Add(id, forkOf(log.Metadata())) // its metadata may have been rebuilt
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
-		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), forks: m.hub.forks, logger: logger,
+		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), lines: m.hub.lines, logger: logger,
 		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1), acting: make(chan struct{}, 1),
 	}
 	r := recovery.New(log, q, m.settings.Load().Agent(log.Metadata().Agent).Delegating)

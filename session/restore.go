@@ -44,6 +44,8 @@ type restore struct {
 	answer  []byte // to the open segment
 	// counted is the agent's own count of tokens; 0 if it reports none.
 	counted int64
+	// uncounted means that all was sent, and that the agent has reported no count since.
+	uncounted bool
 }
 
 // restoring returns the restore for State; nil if none is running.
@@ -201,9 +203,7 @@ func (s *restorer) segmentEnded(p event.TurnEnd) error {
 			return err
 		}
 	}
-	if counted := contextOf(p.Usage); counted > 0 {
-		r.counted = counted
-	}
+	s.counts(state.ContextOf(p.Usage))
 	r.told += r.segments.TokensOf(r.next)
 	r.next++
 	r.open, r.answer, s.dirty = "", nil, true
@@ -218,15 +218,36 @@ func (s *restorer) finish() bool {
 	if counted > 0 {
 		text += fmt.Sprintf(", %d by its own count.", counted)
 	} else {
-		text += ". It does not say how many it counts."
+		text += "."
 	}
-	raw, _ := json.Marshal(map[string]int64{"segments": int64(len(r.segments.List)), "tokens": int64(r.tokens), "counted": counted}) // numbers never fail
-	if _, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...); err != nil {
+	if !s.sum(text, counted) {
 		return false
 	}
 	s.turn.become(turnTold)
-	r.segments, s.dirty = resume.Segments{}, true
+	r.uncounted, r.segments, s.dirty = counted == 0, resume.Segments{}, true
 	return true
+}
+
+// sum records what a restore came to. It reports false if the log does not take it.
+func (s *restorer) sum(text string, counted int64) bool {
+	r := &s.turn.restore
+	raw, _ := json.Marshal(map[string]int64{"segments": int64(r.next), "tokens": int64(r.tokens), "counted": counted}) // numbers never fail
+	_, err := s.write(s.entries(event.Note{Method: noteRestore, Text: event.Text(text), Raw: raw})...)
+	return err == nil
+}
+
+// counts takes the agent's own count of tokens. The first one after a restore that had none is
+// recorded beside the estimate.
+func (s *restorer) counts(counted int64) {
+	r := &s.turn.restore
+	switch {
+	case counted <= 0:
+	case s.turn.telling():
+		r.counted = counted
+	case r.uncounted:
+		text := fmt.Sprintf("The agent counts %d tokens. The session was about %d by estimate.", counted, r.tokens)
+		r.uncounted = !s.sum(text, counted)
+	}
 }
 
 // cancel ends a restore on a person's request. The resume is offered again, because
@@ -282,19 +303,6 @@ func (s *restorer) refuse(p event.PermissionRequest) error {
 	s.turn.restore.heard([]byte("\nAsked for permission: " + p.Title + "\n"))
 	s.questions.tellAgent(event.PermissionOutcome{PermissionID: p.PermissionID, Outcome: event.OutcomeCancelled, By: state.ByHub, Reason: "the session is being sent to the agent"})
 	return nil
-}
-
-// contextOf returns the tokens in the agent's context according to the usage of a
-// turn; 0 if unknown.
-func contextOf(usage json.RawMessage) int64 {
-	var u struct {
-		Input  int64 `json:"inputTokens"`
-		Read   int64 `json:"cachedReadTokens"`
-		Write  int64 `json:"cachedWriteTokens"`
-		Output int64 `json:"outputTokens"`
-	}
-	_ = json.Unmarshal(usage, &u) // an unknown form counts as none
-	return u.Input + u.Read + u.Write + u.Output
 }
 
 // segmentEstimate is the estimated size of a segmented restore of one interruption.

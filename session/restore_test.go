@@ -106,6 +106,34 @@ func TestASegmentedRestoreTellsTheWholeSessionAndThenThePrompt(t *testing.T) {
 	require.NotEmpty(t, h.agents.next(t).spec.AgentSessionID)
 }
 
+// An agent that reports no usage of what it was told says later what it counts: by an update,
+// or at the end of the turn. It stands beside the estimate once.
+func TestTheFirstUsageAfterARestoreIsRecordedBesideTheEstimate(t *testing.T) {
+	for name, first := range map[string]event.Payload{"by an update": event.Usage{Used: 777, Size: 1000}, "at the end of the turn": nil} {
+		t.Run(name, func(t *testing.T) {
+			h, b, open := longPast(t, segmented)
+			resumed := tellSession(t, b, open.InterruptionID)
+			a := h.agents.next(t)
+			for range await(t, b, "progress", func(s session.State) bool { return s.Restore != nil }).Restore.Total {
+				require.NoError(t, a.end(nextSegment(t, a).PromptID, event.StopCancelled))
+			}
+			receive(t, a.prompts, "no prompt")
+			if first != nil {
+				require.NoError(t, a.say(first))
+			}
+			require.NoError(t, a.say(event.TurnEnd{PromptID: resumed.PromptID, StopReason: event.StopEndTurn, Usage: []byte(`{"inputTokens":777}`)}))
+			awaitIdle(t, b)
+			notes := noted(t, b, "abide/restore")
+			require.Len(t, notes, 3)
+			require.NotContains(t, string(notes[1].Text), "own count")
+			require.Regexp(t, `^The agent counts 777 tokens. The session was about \d+ by estimate.$`, string(notes[2].Text))
+			require.Contains(t, string(notes[2].Raw), `"counted":777,"segments":`)
+			require.NotContains(t, string(notes[2].Raw), `"segments":0`)
+			requireLawful(t, b, true)
+		})
+	}
+}
+
 func TestARestoreIsCancelledAtAnyMomentAndLeavesAUsableSession(t *testing.T) {
 	h, b, open := longPast(t, segmented)
 	tellSession(t, b, open.InterruptionID)

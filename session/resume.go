@@ -239,7 +239,7 @@ func (s *resumer) bringBack(r ResumeRequest) (Resumed, error) {
 	if err != nil {
 		return Resumed{}, err
 	}
-	if s.fold.Pauses.Now != nil || way != event.WayServer {
+	if s.fold.Pauses.Now != nil || s.fold.Pauses.Resumable || way != event.WayServer {
 		if _, err := s.write(s.entries(event.SessionResumed{Way: way, By: r.Actor.Name, ByID: r.Actor.ID})...); err != nil {
 			return Resumed{}, fmt.Errorf("resume: %w", s.stuck(err))
 		}

@@ -41,7 +41,7 @@ func (q *questions) decideForJob(s state.Subject, request state.OpenRequest) (o 
 	if policy.Outside == event.OutsidePark {
 		return event.PermissionOutcome{}, false
 	}
-	return request.Denied("the job's policy does not allow it"), true
+	return request.Denied(state.PolicyDenies), true
 }
 
 // allowed is the list of a job; nil for a session that is none.

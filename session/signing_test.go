@@ -2,7 +2,6 @@ package session_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,28 +13,39 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// signs has the person's git sign with a key of ssh, and lets the hub do so. It returns the
-// file that names who may sign.
-func (c copied) signs(t *testing.T) (allowed string) {
+// signs has the person's git sign, and lets the hub do so. The signature is the name of the
+// object that was signed.
+func (c copied) signs(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("ssh-keygen is not installed")
-	}
 	named(t, c.project)
 	dir := t.TempDir()
-	key := filepath.Join(dir, "key")
-	out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput()
-	require.NoError(t, err, string(out))
-	public, err := os.ReadFile(key + ".pub")
-	require.NoError(t, err)
-	allowed = filepath.Join(dir, "allowed")
-	put(t, dir, "allowed", "ada@example.org "+string(public))
+	put(t, dir, "gpg", "#!/bin/sh\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\ngit hash-object --stdin\necho '-----END PGP SIGNATURE-----'\n")
+	require.NoError(t, os.Chmod(filepath.Join(dir, "gpg"), 0o755))
 	// In a file that the person's includes: only git itself reads it.
-	put(t, dir, "signing", "[commit]\n gpgSign = true\n[gpg]\n format = ssh\n[user]\n signingKey = "+key+"\n[gpg \"ssh\"]\n allowedSignersFile = "+allowed+"\n")
+	put(t, dir, "signing", "[commit]\n gpgSign = true\n[gpg]\n program = "+filepath.Join(dir, "gpg")+"\n")
 	put(t, dir, "config", "[include]\n path = signing\n")
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(dir, "config"))
-	c.allowSigning(t)
-	return allowed
+}
+
+// isSigned reports whether a commit has a signature, which must be of it.
+func (c copied) isSigned(t *testing.T, commit string) bool {
+	t.Helper()
+	var text strings.Builder
+	signature, in := "", false
+	for line := range strings.Lines(runGit(t, c.project, "cat-file", "commit", commit) + "\n") {
+		in = strings.HasPrefix(line, "gpgsig") || in && strings.HasPrefix(line, " ")
+		switch {
+		case !in:
+			text.WriteString(line)
+		case !strings.Contains(line, "-----"):
+			signature = strings.TrimSpace(line)
+		}
+	}
+	if signature != "" {
+		put(t, c.project, ".git/text", text.String())
+		require.Equal(t, runGit(t, c.project, "hash-object", ".git/text"), signature)
+	}
+	return signature != ""
 }
 
 func (c copied) allowSigning(t *testing.T) {
@@ -49,7 +59,8 @@ func (c copied) allowSigning(t *testing.T) {
 // the person's configuration.
 func TestTheOwnersGitSignsWhereTheOwnerLetsIt(t *testing.T) {
 	c := newCopied(t)
-	allowed := c.signs(t)
+	c.signs(t)
+	c.allowSigning(t)
 	folder := c.one.Info().Workspace
 	do := func(r branch.Request) string {
 		t.Helper()
@@ -60,7 +71,7 @@ func TestTheOwnersGitSignsWhereTheOwnerLetsIt(t *testing.T) {
 	}
 	signed := func(commit string) {
 		t.Helper()
-		require.Equal(t, "G ada@example.org", runGit(t, c.project, "-c", "gpg.ssh.allowedSignersFile="+allowed, "log", "-1", "--format=%G? %GS", commit))
+		require.True(t, c.isSigned(t, commit))
 	}
 	runGit(t, folder, "config", "user.name", "Ada") // said here, as git includes another file
 	put(t, folder, "a", "a")
@@ -83,7 +94,32 @@ func TestTheOwnersGitSignsWhereTheOwnerLetsIt(t *testing.T) {
 	runGit(t, folder, "config", "commit.gpgSign", "false")
 	put(t, folder, "d", "d")
 	unsigned := do(branch.Request{Act: branch.Commit, Message: "d"})
-	require.Equal(t, "N", runGit(t, c.project, "log", "-1", "--format=%G?", unsigned), "git is not to sign here")
+	require.False(t, c.isSigned(t, unsigned), "git is not to sign here")
+}
+
+// Without the setting, what git alone reads counts, too.
+func TestACommitThatGitWouldSignIsConfirmedWhereverTheConfigurationSaysIt(t *testing.T) {
+	c := newCopied(t)
+	c.signs(t)
+	folder := c.one.Info().Workspace
+	runGit(t, folder, "config", "user.name", "Ada") // said here, as git includes another file
+	put(t, folder, "a", "a")
+	r := branch.Request{Act: branch.Commit, Message: "a", Actor: person("bob")}
+	before := runGit(t, folder, "rev-parse", "HEAD")
+	_, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.Equal(t, []string{branch.NeedUnsigned}, needsOf(t, err))
+
+	runGit(t, folder, "config", "commit.gpgSign", "perhaps")
+	_, err = c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.ErrorIs(t, err, state.ErrConflict)
+	require.ErrorContains(t, err, "git does not read its configuration, so nothing was changed: fatal: bad boolean config value 'perhaps'")
+	require.Equal(t, before, runGit(t, folder, "rev-parse", "HEAD"))
+
+	runGit(t, folder, "config", "--unset", "commit.gpgSign")
+	r.Confirm = []string{branch.NeedUnsigned}
+	made, err := c.manager.ActOnBranch(ctxOf(t), c.one.ID(), r)
+	require.NoError(t, err)
+	require.False(t, c.isSigned(t, made.After))
 }
 
 func TestACommitThatCannotBeSignedChangesNothingAndSaysWhy(t *testing.T) {

@@ -409,7 +409,7 @@ func (u *undo) confirmed() error {
 		}
 		words = append(words, "session "+strings.Join(slices.Sorted(maps.Keys(ids)), ", ")+" works on: "+u.named(func(f UndoFile) bool { return f.SessionID != "" }))
 	}
-	return &resume.NeedsConfirmation{Needs: needs, What: "that files are overwritten (" + strings.Join(words, "; ") + ")"}
+	return &resume.NeedsConfirmation{Needs: needs, What: "files are overwritten: " + strings.Join(words, "; ")}
 }
 
 func (u *undo) named(which func(UndoFile) bool) string {

@@ -26,14 +26,43 @@ type uploadDays struct {
 func (u *uploadDays) take(credential string, n, limit int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.begin()
+	if err := u.room(credential, n, limit); err != nil {
+		return err
+	}
+	u.bytes[credential] += n
+	return nil
+}
+
+// count counts n bytes that are there already.
+func (u *uploadDays) count(credential string, n int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.begin()
+	u.bytes[credential] += n
+}
+
+// fits returns when n bytes will be allowed; nil if they are now.
+func (u *uploadDays) fits(credential string, n, limit int64) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.begin()
+	return u.room(credential, n, limit)
+}
+
+// begin begins a new day if there is one. mu is held.
+func (u *uploadDays) begin() {
 	if day := u.now().UTC().Truncate(24 * time.Hour); !day.Equal(u.day) {
 		u.day, u.bytes = day, make(map[string]int64)
 	}
+}
+
+// room is fits while mu is held.
+func (u *uploadDays) room(credential string, n, limit int64) error {
 	if u.bytes[credential]+n > limit {
 		return fmt.Errorf("%w: at most %s of attachments are accepted a day with one device or token: try again after %s, or raise limits.daily_attachments_mib",
 			state.ErrTooLarge, inMiB(limit), u.day.Add(24*time.Hour).Format("15:04 MST on 2 Jan"))
 	}
-	u.bytes[credential] += n
 	return nil
 }
 
@@ -74,6 +103,13 @@ func (u *uploadSum) forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.bytes, u.known = 0, false
+}
+
+// add counts n bytes that were stored already.
+func (u *uploadSum) add(n int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.bytes += n // take replaces it if the existing uploads are not known yet
 }
 
 func (u *uploadSum) giveBack(n int64) {

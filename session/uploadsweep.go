@@ -21,25 +21,15 @@ const (
 	sweepBatch = 1 << 20
 )
 
-// sweepUploads removes uploads that no prompt names, at once and then periodically,
-// until the manager is closed.
-func (m *Manager) sweepUploads(every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		before := m.hub.uploads.now().Add(-uploadLife)
-		for meta := range m.journal.Owned() {
-			if m.ctx.Err() != nil {
-				return
-			}
-			if err := m.sweepSession(meta.SessionID, before); err != nil && m.ctx.Err() == nil {
-				m.logger.Warn("old uploads stay", "session", meta.SessionID, "err", err)
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-m.ctx.Done():
+// sweepUploads removes uploads that no prompt names.
+func (m *Manager) sweepUploads() {
+	before := m.hub.uploads.now().Add(-uploadLife)
+	for meta := range m.journal.Owned() {
+		if m.ctx.Err() != nil {
 			return
+		}
+		if err := m.sweepSession(meta.SessionID, before); err != nil && m.ctx.Err() == nil {
+			m.logger.Warn("old uploads stay", "session", meta.SessionID, "err", err)
 		}
 	}
 }

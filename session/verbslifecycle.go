@@ -72,6 +72,9 @@ func (b *BackgroundSession) label(ctx context.Context, p Patch) error {
 		if p.Archived != nil {
 			m.Archived = *p.Archived
 		}
+		if p.Tags != nil {
+			m.Tags = *p.Tags
+		}
 	}
 	if err := b.log.Label(change); err != nil || p.Name == nil {
 		return err

@@ -86,7 +86,7 @@ func (m *Manager) removeWorktree(ctx context.Context, c worktree.Copy, r Worktre
 		return err
 	}
 	if needs := c.Needs(r.Discard, r.Confirm); len(needs) > 0 {
-		return &resume.NeedsConfirmation{Needs: needs, What: "that the working copy goes (" + c.Words() + ")"}
+		return &resume.NeedsConfirmation{Needs: needs, What: "this is lost or ended with the working copy: " + c.Words()}
 	}
 	for _, u := range c.Sessions {
 		b, err := m.Session(ctx, u.SessionID)

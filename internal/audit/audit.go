@@ -79,15 +79,16 @@ const (
 	RuleAnswer       Verb = "rule_answer"       // a rule answered; by is its maker; detail: the rule, outcome and permission's id
 	FolderMade       Verb = "folder_made"       // detail: its path
 	WorktreeRemoved  Verb = "worktree_removed"  // detail: its path
-	SessionDeleted   Verb = "session_deleted"
-	ScheduleAdded    Verb = "schedule_added"   // detail: its id, when it runs, its task
-	SchedulePaused   Verb = "schedule_paused"  // detail: its id
-	ScheduleResumed  Verb = "schedule_resumed" // detail: its id
-	ScheduleDeleted  Verb = "schedule_deleted" // detail: its id
-	QueueCleared     Verb = "queue_cleared"    // detail: how many prompts waited
-	PromptRemoved    Verb = "prompt_removed"   // from the queue; detail: its id
-	SignInFailed     Verb = "sign_in_failed"   // detail: why
-	LeftOut          Verb = "records_left_out" // detail: how many, and of which hour
+	SessionDeleted   Verb = "session_deleted"   // into the trash; detail: that it was removed from there
+	SessionRestored  Verb = "session_restored"  // from the trash
+	ScheduleAdded    Verb = "schedule_added"    // detail: its id, when it runs, its task
+	SchedulePaused   Verb = "schedule_paused"   // detail: its id
+	ScheduleResumed  Verb = "schedule_resumed"  // detail: its id
+	ScheduleDeleted  Verb = "schedule_deleted"  // detail: its id
+	QueueCleared     Verb = "queue_cleared"     // detail: how many prompts waited
+	PromptRemoved    Verb = "prompt_removed"    // from the queue; detail: its id
+	SignInFailed     Verb = "sign_in_failed"    // detail: why
+	LeftOut          Verb = "records_left_out"  // detail: how many, and of which hour
 )
 
 // grants reports whether actions of the kind give or take access.

@@ -51,6 +51,7 @@ type Config struct {
 	// UndoWait is how long a prompt waits until the files are kept as they are before it; 0
 	// is no undo.
 	UndoWait time.Duration
+	Storage  Storage
 	// Projects are the settings of directories, for sessions in or below them. Of
 	// each setting the nearest directory that has it counts. Nil when there are none.
 	Projects map[string]Project
@@ -248,6 +249,7 @@ func defaults() Config {
 		Durability:  "balanced",
 		Jobs:        Jobs{AtOnce: 4},
 		UndoWait:    300 * time.Millisecond,
+		Storage:     Storage{TrashDays: 7, ExpiredDays: 30},
 		LogFileMiB:  256,
 		Open:        true,
 		DemoAgent:   true,

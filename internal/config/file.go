@@ -38,6 +38,7 @@ type file struct {
 	Workspaces  []string               `yaml:"workspaces"`
 	Worktrees   *string                `yaml:"worktrees"`
 	UndoWait    *string                `yaml:"undo_wait"`
+	Storage     fileStorage            `yaml:"storage"`
 	Jobs        fileJobs               `yaml:"jobs"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
@@ -434,6 +435,8 @@ func (r reader) applyLimits(c *Config, f file) error {
 		{"$.limits.clients", &c.Limits.Clients, f.Limits.Clients},
 		{"$.limits.session_attachments_mib", &c.Limits.SessionAttachmentsMiB, f.Limits.SessionAttachmentsMiB},
 		{"$.limits.daily_attachments_mib", &c.Limits.DailyAttachmentsMiB, f.Limits.DailyAttachmentsMiB},
+		{"$.storage.trash_days", &c.Storage.TrashDays, f.Storage.TrashDays},
+		{"$.storage.expired_days", &c.Storage.ExpiredDays, f.Storage.ExpiredDays},
 		{"$.jobs.at_once", &c.Jobs.AtOnce, f.Jobs.AtOnce},
 		{"$.jobs.per_agent", &c.Jobs.PerAgent, f.Jobs.PerAgent},
 		{"$.jobs.per_project", &c.Jobs.PerProject, f.Jobs.PerProject},

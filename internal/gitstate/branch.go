@@ -115,16 +115,25 @@ func (s *standIn) track(head, base string) error {
 	return err
 }
 
-// Conflicts lists the files that conflict if two commits are merged, in git's order. What
-// the merge makes is written beside the repository and removed. It takes one run of git,
-// 2.38 or newer, else the error is ErrUnavailable.
-func (g *Git) Conflicts(ctx context.Context, r *Repository, ours, theirs string) ([]string, error) {
+// Outcome is what a merge of two commits would make.
+type Outcome struct {
+	// Conflicts are the files that conflict, in git's order.
+	Conflicts []string
+	// Nothing means that it would change nothing of theirs, which has all changes of ours: they
+	// were squashed into it, or made there, too.
+	Nothing bool
+}
+
+// Foresee merges two commits without a trace: what the merge makes is written beside the
+// repository and removed. It takes two runs of git at most, 2.38 or newer, else the error is
+// ErrUnavailable.
+func (g *Git) Foresee(ctx context.Context, r *Repository, ours, theirs string) (Outcome, error) {
 	if !isCommit(ours) || !isCommit(theirs) {
-		return nil, fmt.Errorf("merge %q and %q: no commits", ours, theirs)
+		return Outcome{}, fmt.Errorf("merge %q and %q: no commits", ours, theirs)
 	}
 	s, err := g.standIn(ctx, r)
 	if err != nil {
-		return nil, err
+		return Outcome{}, err
 	}
 	defer s.remove()
 	c := s.command(r.Worktree, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories", ours, theirs)
@@ -134,23 +143,26 @@ func (g *Git) Conflicts(ctx context.Context, r *Repository, ours, theirs string)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return nil, nil
 	case errors.As(err, &exit) && exit.ExitCode() == 129: // it does not know the options
-		return nil, fmt.Errorf("%w: 2.38 is needed to know conflicts beforehand", ErrUnavailable)
+		return Outcome{}, fmt.Errorf("%w: 2.38 is needed to know conflicts beforehand", ErrUnavailable)
 	case !errors.As(err, &exit) || exit.ExitCode() != 1:
-		return nil, err
+		return Outcome{}, err
 	}
 	tree, names, ok := bytes.Cut(out.kept.Bytes(), []byte{0})
 	if !ok || !isCommit(string(tree)) {
-		return nil, fmt.Errorf("merge %.12s and %.12s: %w", ours, theirs, fs.ErrInvalid)
+		return Outcome{}, fmt.Errorf("merge %.12s and %.12s: %w", ours, theirs, fs.ErrInvalid)
 	}
-	var paths []string
+	if err == nil {
+		has, err := g.output(ctx, s.command(r.Worktree, "rev-parse", "--verify", theirs+"^{tree}"))
+		return Outcome{Nothing: strings.TrimSpace(string(has)) == string(tree)}, err
+	}
+	var found Outcome
 	for name := range bytes.SplitSeq(names, []byte{0}) {
 		if len(name) > 0 {
-			paths = append(paths, string(name))
+			found.Conflicts = append(found.Conflicts, string(name))
 		}
 	}
-	return paths, nil
+	return found, nil
 }
 
 // Remote returns where the repository comes from, without user and password; empty if git

@@ -217,7 +217,7 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 	require.GreaterOrEqual(t, len(hostile()), 40)
 	real, err := exec.LookPath("git")
 	require.NoError(t, err)
-	from := mergeable(t)
+	from, byHand := mergeable(t), newGit(t)
 	for name, make := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,6 +242,8 @@ func TestFault80NothingOfAHostileRepositoryRuns(t *testing.T) {
 				return
 			}
 			requireOwn(t, seen)
+			_, _ = byHand.SignsByHand(ctx, find(t, work), gitstate.Signing{}) // it may refuse the configuration
+			require.Empty(t, tr.sprung(t), "a program of the repository ran")
 		})
 	}
 }

@@ -89,7 +89,7 @@ func (p personal) person(s *standIn) (Person, error) {
 	return who, nil
 }
 
-// signs reports whether the person's commits are to be signed, which the hub does not do.
+// signs reports whether the person's commits are to be signed.
 func (p personal) signs() bool { return isTrue(p.values["commit.gpgsign"]) }
 
 // converts says which setting makes git change line ends between a file and its object;
@@ -113,7 +113,8 @@ func (w Person) environment() []string {
 	return env
 }
 
-// Signs reports whether the person's commits are to be signed.
+// Signs reports whether the person's commits are to be signed, as far as the files say that the
+// hub reads: what they include is not read.
 func (g *Git) Signs(ctx context.Context, r *Repository) (bool, error) {
 	s, err := g.standIn(ctx, r)
 	if err != nil {

@@ -16,6 +16,13 @@ import (
 // passphrase, and the worktree is locked meanwhile.
 const signBound = 30 * time.Second
 
+// askBound limits the time in which git says whether it signs: a file that a configuration
+// includes may be a pipe.
+const askBound = 5 * time.Second
+
+// ErrConfiguration says that git does not read its configuration.
+var ErrConfiguration = errors.New("git does not read its configuration")
+
 // Signing lets the person's own git sign the commits that are made, as the person would by
 // hand: it runs what the configuration of the repository and of the person names for that.
 // The caller checks first that a setting allows it.
@@ -34,16 +41,20 @@ type NotSigned struct {
 func (e *NotSigned) Error() string { return "not signed: " + e.Said }
 
 // SignsByHand reports whether the person's git signs commits in the worktree. Unlike Signs it
-// lets git read all of the configuration.
+// lets git read all of the configuration, with the files that it includes. That runs nothing
+// that the configuration names, so it takes no setting.
 func (g *Git) SignsByHand(ctx context.Context, r *Repository, s Signing) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, signBound)
+	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
 	out, err := byhand.Run(ctx, byhand.Program{Args: []string{g.program, "config", "--type=bool", "--get", "commit.gpgSign"}, Dir: r.Worktree, Env: s.Env})
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 { // it is not set
+	var failed *byhand.Failure
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == 1: // it is not set
 		return false, nil
-	}
-	if err != nil {
+	case errors.As(err, &failed) && ctx.Err() == nil:
+		return false, fmt.Errorf("%w: %s", ErrConfiguration, lastLines(failed))
+	case err != nil:
 		return false, fmt.Errorf("ask git whether commits are signed: %w", err)
 	}
 	return strings.TrimSpace(out) == "true", nil
@@ -67,20 +78,25 @@ func (m *moving) newCommit(ctx context.Context, who []string, tree, message stri
 	case errors.Is(err, context.Canceled):
 		return "", err
 	case errors.As(err, &failed):
-		var said []string
-		for line := range strings.Lines(failed.Said) {
-			if line = strings.TrimSpace(line); line != "" {
-				said = append(said, line)
-			}
-		}
-		if len(said) == 0 {
-			said = []string{failed.Unwrap().Error()}
-		}
-		return "", &NotSigned{Said: withoutSecrets(strings.Join(said[max(0, len(said)-mostLines):], "; "), nil)}
+		return "", &NotSigned{Said: lastLines(failed)}
 	case err != nil:
 		return "", err
 	}
 	return madeCommit(out)
+}
+
+// lastLines are the last words of a program that failed, in one line and without secrets.
+func lastLines(failed *byhand.Failure) string {
+	var said []string
+	for line := range strings.Lines(failed.Said) {
+		if line = strings.TrimSpace(line); line != "" {
+			said = append(said, line)
+		}
+	}
+	if len(said) == 0 {
+		said = []string{failed.Unwrap().Error()}
+	}
+	return withoutSecrets(strings.Join(said[max(0, len(said)-mostLines):], "; "), nil)
 }
 
 // commitTree are the arguments of git commit-tree.

@@ -140,6 +140,25 @@ func (g *Git) WriteState(ctx context.Context, r *Repository, base string, gone [
 	return g.stateOf(ctx, r, commit) // of an empty tree it says nothing
 }
 
+// HeadTree is the tree of the commit that is checked out, with its entries. Without a commit
+// it is empty, and also in a partial clone, which may not have the entries' objects.
+func (g *Git) HeadTree(ctx context.Context, r *Repository) (tree string, entries []Entry, err error) {
+	head, err := r.Head()
+	if err != nil || head.Commit == "" {
+		return "", nil, err
+	}
+	own, err := g.configuration(ctx, r)
+	if err != nil || own["extensions.partialclone"] != "" {
+		return "", nil, err
+	}
+	of, err := g.stateOf(ctx, r, head.Commit)
+	if err != nil {
+		return "", nil, err
+	}
+	entries, err = g.Tree(ctx, r, head.Commit)
+	return of.Tree, entries, err
+}
+
 // stateOf finds the tree of a state.
 func (g *Git) stateOf(ctx context.Context, r *Repository, commit string) (State, error) {
 	out, err := g.Run(ctx, r, r.Worktree, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")

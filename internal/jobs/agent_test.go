@@ -35,8 +35,9 @@ type cast struct {
 	most   int
 	errors int // provider errors before the first prompt that succeeds
 	order  []string
-	locked bool // their modes cannot be set
-	silent bool // they hold with every prompt
+	files  []event.Attachment // of the prompts
+	locked bool               // their modes cannot be set
+	silent bool               // they hold with every prompt
 }
 
 func newCast() *cast { return &cast{told: map[string]int{}} }
@@ -103,6 +104,7 @@ func (p *player) play(prompt event.UserPrompt) {
 	c.mu.Lock()
 	c.told[string(prompt.Text)]++
 	c.order = append(c.order, string(prompt.Text))
+	c.files = append(c.files, prompt.Attachments...)
 	c.now++
 	c.most = max(c.most, c.now)
 	failing := c.errors > 0
@@ -159,6 +161,9 @@ func (p *player) play(prompt event.UserPrompt) {
 			if err := exec.Command("git", "-C", p.spec.Workspace, "update-ref", "--no-deref", "HEAD", "HEAD^{}").Run(); err != nil {
 				said.Text = event.Text(err.Error())
 			}
+		case "fail":
+			end.StopReason, end.Error = event.StopInterrupted, &event.Failure{Code: "agent_error", Message: arg}
+			return
 		case "hold":
 			<-p.cancels
 			end.StopReason = event.StopCancelled

@@ -21,11 +21,11 @@ func (o Order) attempts() ([]Order, error) {
 	n := o.Job.Attempts
 	switch {
 	case n < 0 || n > mostAttempts:
-		return nil, fmt.Errorf("%w: attempts is from 1 to %d", state.ErrInvalid, mostAttempts)
+		return nil, refuse("attempts", "attempts is from 1 to %d", mostAttempts)
 	case len(o.Agents) > max(n, 1) || len(o.Models) > max(n, 1):
-		return nil, fmt.Errorf("%w: agents and models have at most as many entries as there are attempts", state.ErrInvalid)
+		return nil, refuse("attempts", "agents and models have at most as many entries as there are attempts")
 	case o.Session.Agent != "" && len(o.Agents) > 0, o.Session.Model != "" && len(o.Models) > 0:
-		return nil, fmt.Errorf("%w: give agent or agents, and model or models, not both", state.ErrInvalid)
+		return nil, refuse("agent", "give agent or agents, and model or models, not both")
 	}
 	if n == 1 {
 		o.Job.Attempts = 0
@@ -34,9 +34,9 @@ func (o Order) attempts() ([]Order, error) {
 		return []Order{o.attempt(0)}, nil
 	}
 	if w := o.Session.Worktree; o.Here {
-		return nil, fmt.Errorf("%w: each attempt works in its own working copy: leave worktree: false out", state.ErrInvalid)
+		return nil, refuse("attempts", "each attempt works in its own working copy: leave worktree: false out")
 	} else if w != nil && w.Branch+w.Folder != "" {
-		return nil, fmt.Errorf("%w: each attempt has its own branch and folder: leave worktree.branch and worktree.folder out", state.ErrInvalid)
+		return nil, refuse("worktree", "each attempt has its own branch and folder: leave worktree.branch and worktree.folder out")
 	}
 	if o.Session.Key != "" {
 		if err := state.CheckID("a new job", o.attempt(n-1).Session.Key); err != nil {

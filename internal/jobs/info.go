@@ -50,7 +50,7 @@ func (r *Runner) whole(ctx context.Context, info list.Info, job session.JobState
 	given := job.Given
 	out.Input, out.ResultSummary, out.Verdicts, out.Unheld = &given, job.Answer, job.Verdicts, job.Unheld
 	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}
-	out.Lock = lockOf(info.Worktree, job)
+	out.Lock, out.Refused = lockOf(info.Worktree, job), job.Denied
 	a := job.Became
 	if a == nil {
 		return out

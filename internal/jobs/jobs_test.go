@@ -39,6 +39,7 @@ type hub struct {
 	cast    *cast
 	folder  string
 	stop    func()
+	ahead   time.Duration // see later
 }
 
 type options struct {
@@ -53,8 +54,12 @@ type options struct {
 	copies string // where working copies are made
 	kept   string // see states
 	audits settings.Audits
-	bound  time.Duration  // of auditors
-	agent  settings.Agent // the first
+	bound  time.Duration    // of auditors
+	agent  settings.Agent   // the first
+	clock  func() time.Time // of uploads and retention
+	sweep  time.Duration    // how often these are looked at
+	trash  time.Duration    // how long what is deleted can be restored
+	limits settings.Limits
 }
 
 // states is where the hub keeps states of files.
@@ -99,7 +104,7 @@ func start(t *testing.T, o options) *hub {
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
 		Agents: []settings.Agent{o.agent, {Name: "other"}, {Name: "third"}, {Name: "fourth"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
 		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
-		Git:    o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits},
+		Limits: o.limits, Now: o.clock, SweepEvery: o.sweep, TrashFor: o.trash, Git: o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits},
 	})
 	require.NoError(t, err)
 	h := &hub{T: t, device: o.device, manager: manager, cast: o.cast, folder: o.folder}
@@ -267,6 +272,9 @@ func TestAnActionOutsideOfThePolicyIsRefusedOrWaitsForAPerson(t *testing.T) {
 	require.Equal(t, event.JobCompleted, h.ended(id).Status)
 	require.Equal(t, 4, h.count(id, event.TypePermissionOutcome, "option_id", "no"))
 	require.Zero(t, h.count(id, event.TypePermissionOutcome, "option_id", "yes"))
+	job, err := h.runner.Info(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, 4, job.Refused)
 
 	parked := anything()
 	parked.Outside = event.OutsidePark
@@ -342,6 +350,49 @@ func TestAnErrorOfTheProviderIsFollowedByAFewMoreAttempts(t *testing.T) {
 			require.Equal(t, 4, h.count(id, event.TypeTurnEnd, "", ""))
 		}
 	}
+}
+
+func TestAJobThatTriesAgainAfterAPauseWaitsForNobody(t *testing.T) {
+	cast := newCast()
+	cast.errors = 1
+	var step, late atomic.Int64 // the clock stands, and then goes a minute each time it is read
+	h := start(t, options{cast: cast, now: func() time.Time { return time.Unix(1e9+late.Add(step.Load()), 0) }})
+	id := h.job(event.Job{Task: "say done"})
+	h.until(id, func(l event.JobLine) bool {
+		require.NotEqual(t, event.JobParked, l.Status)
+		return h.line(id).Status == state.StatusInterrupted
+	})
+	require.Equal(t, event.JobRunning, h.line(id).Job.Status)
+	step.Store(60)
+	require.Equal(t, event.JobCompleted, h.ended(id).Status)
+}
+
+func TestAJobThatCannotTryAgainByItselfIsParkedAndSaysWhy(t *testing.T) {
+	cast := newCast()
+	cast.errors = 1
+	var step, late atomic.Int64 // the clock stands, and then goes a minute each time it is read
+	h := start(t, options{cast: cast, now: func() time.Time { return time.Unix(1e9+late.Add(step.Load()), 0) }})
+	folder := filepath.Join(h.folder, "gone")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	id := h.job(event.Job{Task: "say done"}, inFolder(folder))
+	h.until(id, func(event.JobLine) bool { return h.line(id).Status == state.StatusInterrupted })
+	require.NoError(t, os.Remove(folder))
+	step.Store(60)
+	line := h.until(id, is(event.JobParked))
+	require.Equal(t, "overloaded. It could not try again by itself: confirm what has changed since: workspace.", line.Reason)
+	require.Equal(t, 1, h.count(id, event.TypeTurnEnd, "", ""))
+}
+
+func TestAnErrorOfTheProviderThatComesAgainFailsAtOnceWithItsWords(t *testing.T) {
+	h := start(t, options{})
+	id := h.job(event.Job{Task: "fail Internal error: Invalid API key"})
+	line := h.until(id, func(l event.JobLine) bool {
+		require.NotEqual(t, event.JobParked, l.Status)
+		return l.Status.Ended()
+	})
+	require.Equal(t, event.JobFailed, line.Status)
+	require.Equal(t, "Internal error: Invalid API key", line.Reason)
+	require.Equal(t, 1, h.count(id, event.TypeTurnEnd, "", ""))
 }
 
 func TestJobsRunInAFairOrderWithinTheLimits(t *testing.T) {

@@ -74,15 +74,21 @@ func (r *Runner) Create(ctx context.Context, o Order) (info list.Info, made bool
 			return list.Info{}, false, err
 		}
 	}
+	if err := r.copiesFit(all[0], len(all)); err != nil {
+		return list.Info{}, false, err
+	}
+	if err := r.holdUploads(ctx, all[0].Job); err != nil {
+		return list.Info{}, false, err
+	}
 	for i, o := range all {
 		if i == 0 {
-			if info, made, err = r.manager.CreateJob(ctx, o.Session, o.Job); err != nil {
+			if info, made, err = r.createJob(ctx, o); err != nil {
 				return info, made, err
 			}
 			continue
 		}
 		o.Job.AttemptOf = info.SessionID
-		if _, _, err := r.manager.CreateJob(ctx, o.Session, o.Job); err != nil {
+		if _, _, err := r.createJob(ctx, o); err != nil {
 			return info, made, fmt.Errorf("attempt %d was not made, those before it were: %w", i+1, err)
 		}
 	}
@@ -94,20 +100,20 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 	current := r.manager.Settings()
 	folder, err := current.Resolve(o.Session.Workspace)
 	if err != nil {
-		return err
+		return state.About("workspace", err)
 	}
-	if err := r.check(ctx, o.Job, folder); err != nil {
+	if err := r.check(ctx, &o.Job, folder); err != nil {
 		return err
 	}
 	if o.Job.Policy, err = policyFor(o.Job.Policy, current, folder); err != nil {
-		return err
+		return state.About("policy.preset", err)
 	}
 	if o.Job.Auditor, err = auditorFor(o.Job.Auditor, current, folder); err != nil {
-		return err
+		return state.About("auditor", err)
 	}
 	switch {
 	case o.Here && o.Session.Worktree != nil:
-		return fmt.Errorf("%w: a job works in a working copy or in the folder itself, not in both", state.ErrInvalid)
+		return refuse("worktree", "a job works in a working copy or in the folder itself, not in both")
 	case o.Here, o.Session.Worktree != nil:
 	default:
 		if _, err := gitstate.Find(folder); err == nil {
@@ -115,10 +121,10 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 		}
 	}
 	if o.Job.Attempts > 0 && o.Session.Worktree == nil {
-		return fmt.Errorf("%w: each attempt works in its own working copy, and %s is in no repository: leave attempts out", state.ErrInvalid, folder)
+		return refuse("attempts", "each attempt works in its own working copy, and %s is in no repository: leave attempts out", folder)
 	}
 	if o.Session.Mode, err = modeFor(o.Session.Mode, current, o.Session.Agent); err != nil {
-		return err
+		return state.About("mode", err)
 	}
 	o.Job.Mode, o.Job.Model = o.Session.Mode, o.Session.Model
 	if o.Session.Name == "" {
@@ -127,30 +133,32 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 	return nil
 }
 
-// check refuses a job before anything is made.
-func (r *Runner) check(ctx context.Context, j event.Job, folder string) error {
+// check refuses a job before anything is made, and looks up its attachments.
+func (r *Runner) check(ctx context.Context, j *event.Job, folder string) error {
 	switch {
 	case strings.TrimSpace(j.Task) == "":
-		return fmt.Errorf("%w: a job has a task: say what is to be done", state.ErrInvalid)
+		return refuse("task", "a job has a task: say what is to be done")
 	case len(j.Task) > mostTask:
-		return fmt.Errorf("%w: a task has at most %d bytes: put the rest into a file of the workspace, and name it", state.ErrInvalid, mostTask)
+		return refuse("task", "a task has at most %d bytes: put the rest into a file of the workspace, and name it", mostTask)
 	case len(j.Files) > mostFiles:
-		return fmt.Errorf("%w: a task names at most %d files", state.ErrInvalid, mostFiles)
+		return refuse("files", "a task names at most %d files", mostFiles)
 	}
+	var attached []string
+	j.Files, attached = uploadsOf(j.Files)
 	for _, name := range j.Files {
 		if !filepath.IsLocal(name) || !state.Printable(name) {
-			return fmt.Errorf("%w: %q is no path below the workspace", state.ErrInvalid, name)
+			return refuse("files", "%q is no path below the workspace", name)
 		}
 		if _, err := os.Lstat(filepath.Join(folder, name)); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w: there is no file %q in %s", state.ErrInvalid, name, folder)
+				return refuse("files", "there is no file %q in %s", name, folder)
 			}
-			return fmt.Errorf("%w: %q cannot be looked at", state.ErrInvalid, name)
+			return refuse("files", "%q cannot be looked at", name)
 		}
 	}
 	c := j.Caps
 	if min(c.WallS, c.RoundS, int64(c.Rounds), c.Tokens, c.Events, c.OutputBytes) < 0 || c.Cost < 0 {
-		return fmt.Errorf("%w: a limit of a job is not negative; 0 is none", state.ErrInvalid)
+		return refuse("caps", "a limit of a job is not negative; 0 is none")
 	}
 	for _, set := range []struct {
 		what, value string
@@ -160,15 +168,23 @@ func (r *Runner) check(ctx context.Context, j event.Job, folder string) error {
 		{"policy.preset", string(j.Policy.Preset), j.Policy.Preset.Values()}, {"retention", string(j.Retention), j.Retention.Values()},
 	} {
 		if err := oneOf(set.what, set.value, set.values); err != nil {
-			return err
+			return state.About(set.what, err)
 		}
 	}
 	if id := j.DelegatedBy; id != "" {
 		if _, err := r.manager.Info(ctx, id); err != nil {
-			return fmt.Errorf("%w: there is no session %q that could delegate the job", state.ErrInvalid, id)
+			return refuse("session_id", "there is no session %q that could delegate the job", id)
 		}
 	}
-	return allow.Check(j.Policy.Allow)
+	if err := r.attach(ctx, j, attached); err != nil {
+		return state.About("files", err)
+	}
+	return state.About("policy.allow", allow.Check(j.Policy.Allow))
+}
+
+// refuse is an error about a field of the order.
+func refuse(field, format string, args ...any) error {
+	return state.About(field, fmt.Errorf("%w: %s", state.ErrInvalid, fmt.Sprintf(format, args...)))
 }
 
 func oneOf(what, value string, values []string) error {
@@ -243,7 +259,11 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 	if w := was.Worktree; w != nil {
 		again.Workspace, again.Worktree = w.Of, &session.NewWorktree{Base: w.Base}
 	}
-	return r.manager.CreateJob(ctx, again, given)
+	o := Order{Session: again, Job: given}
+	if err := r.copiesFit(o, 1); err != nil {
+		return list.Info{}, false, err
+	}
+	return r.createJob(ctx, o)
 }
 
 // Scheduled reports whether a schedule of this id made a job that is still there.

@@ -18,12 +18,8 @@ import (
 // look is how often the limits of a running job are looked at.
 const look = time.Second
 
-// tries is how often an error of the model's provider is followed by another attempt, after
-// pauses that grow from firstPause.
-const (
-	tries      = 3
-	firstPause = 5 * time.Second
-)
+// firstPause is the first of the pauses, which grow, after an error of the model's provider.
+const firstPause = 5 * time.Second
 
 // run brings a job to its end. It returns nil when the job has ended, or is gone.
 func (r *Runner) run(ctx context.Context, id string) error {
@@ -51,7 +47,6 @@ type trip struct {
 	restarted int
 	// resumed is the interruption that was resumed last; at is when it may be.
 	resumed string
-	failed  int
 	at      time.Time
 	// modes counts how often the agent's mode was set back; moded is when it may be again.
 	modes int
@@ -131,7 +126,15 @@ func (t *trip) step(ctx context.Context, b *session.BackgroundSession, job sessi
 			if ctx.Err() != nil {
 				return false, err
 			}
-			return end(event.JobFailed, "Its working copy could not be made: "+state.Words(err)+".")
+			return end(event.JobFailed, "Its working copy could not be made: "+sentence(state.Words(err)))
+		}
+		if len(job.Given.Attachments) > 0 {
+			if err := t.manager.CopyJobUploads(ctx, t.id); err != nil {
+				if ctx.Err() != nil {
+					return false, err
+				}
+				return end(event.JobFailed, "Its attached files could not be read: "+sentence(state.Words(err)))
+			}
 		}
 		if err := t.manager.KeepJobStart(ctx, t.id); err != nil {
 			t.logger.Info("the files at a job's start were not kept", "session", t.id, "err", err)
@@ -289,7 +292,7 @@ func (t *trip) prompt(ctx context.Context, b *session.BackgroundSession, job ses
 			text += "\n- " + f
 		}
 	}
-	_, err := b.Prompt(ctx, session.PromptRequest{PromptID: "job-" + t.id, Text: text, Actor: madeBy(b)})
+	_, err := b.Prompt(ctx, session.PromptRequest{PromptID: "job-" + t.id, Text: text, Attachments: job.Given.Attachments, Actor: madeBy(b)})
 	return err
 }
 
@@ -310,29 +313,32 @@ func (t *trip) interrupted(ctx context.Context, b *session.BackgroundSession, jo
 	return false, nil
 }
 
-// again tries once more after an error of the model's provider, some times.
+// again tries once more after an error of the model's provider that passes, some times.
 func (t *trip) again(ctx context.Context, b *session.BackgroundSession, job session.JobState) (done bool, err error) {
 	open := job.Interruption
-	if t.resumed != open.InterruptionID {
-		pause := firstPause << t.failed
-		t.resumed, t.at = open.InterruptionID, t.now().Add(pause+rand.N(pause/4)) // jobs that failed together come back apart
-		t.failed++
-	}
-	if t.failed > tries {
+	if !job.Again {
 		if err := b.Dismiss(ctx, open.InterruptionID, state.TheHub()); err != nil {
 			return false, err
 		}
 		return t.end(ctx, b, job, event.JobStep{Status: event.JobFailed, Reason: ending(job.End)})
 	}
-	if t.now().Before(t.at) {
+	if t.resumed != open.InterruptionID {
+		pause := firstPause << (job.Tries - 1)
+		t.resumed, t.at = open.InterruptionID, t.now().Add(pause+rand.N(pause/4)) // jobs that failed together come back apart
+	}
+	if job.Step.Status == event.JobParked || t.now().Before(t.at) {
 		return false, nil
 	}
-	t.at = t.now().Add(time.Minute) // if it cannot be resumed
-	if err := b.ResumeUnchanged(ctx, open.InterruptionID); err != nil {
-		t.logger.Info("a job waits for a person", "session", t.id, "why", err)
+	err = b.ResumeUnchanged(ctx, open.InterruptionID)
+	if err == nil || ctx.Err() != nil {
+		return false, ctx.Err()
 	}
-	return false, nil
+	words := sentence(state.Cut(state.OneLine(ending(job.End)), mostRefusal/2)) + " It could not try again by itself: " + sentence(state.Words(err))
+	return false, b.StepJob(ctx, event.JobStep{Status: event.JobParked, Reason: words}, event.Actor{})
 }
+
+// sentence ends words with one full stop.
+func sentence(words string) string { return strings.TrimRight(words, ". ") + "." }
 
 // ending says how a turn ended that was not completed.
 func ending(end *event.TurnEnd) string {

@@ -22,6 +22,9 @@ func (r *Runner) CheckNew(ctx context.Context, in wire.NewJob, by event.Actor) e
 	if err := r.Check(ctx, &o); err != nil {
 		return err
 	}
+	if len(o.Job.Attachments) > 0 {
+		return refuse("files", "a schedule's jobs have no attachments: put the file into the folder, and name its path")
+	}
 	return r.manager.CheckJob(ctx, o.Session)
 }
 

@@ -37,9 +37,9 @@ type fold struct {
 	started  time.Time // when turn began; zero is not known
 	cut      int       // the turn that was interrupted
 	cutNote  *Note     // its message, until its end says more
-	reasoned bool      // the error of its end is the reason
-	open     []Note    // the questions that wait, oldest first
-	job      bool      // the session is a job
+	cutBy    event.InterruptReason
+	open     []Note // the questions that wait, oldest first
+	job      bool   // the session is a job
 	status   event.JobStatus
 	found    []found
 }
@@ -191,18 +191,19 @@ func (f *fold) take(e event.Event, p event.Payload) {
 	case event.TurnInterrupted:
 		f.cut = e.Turn
 		f.cutNote = &Note{Kind: Interrupted, Seq: e.Seq, At: e.Time, Body: p.Reason.Words()}
-		f.reasoned = p.Reason == event.CutProviderError || p.Reason == event.CutAgentExit
+		f.cutBy = p.Reason
 	case event.TurnEnd: // it is written together with what interrupted its turn
 		login := p.Error != nil && p.Error.Code == state.CodeAuthRequired
-		if note := f.ended(e, p); !f.job || login || note.Kind == Interrupted {
-			f.tell(fresh, note) // the end of a job says how its turn ended
+		// A step of a job says how its turn ended. After an error of the provider it tries again, or fails.
+		if note := f.ended(e, p); !f.job || login || note.Kind == Interrupted && f.cutBy != event.CutProviderError {
+			f.tell(fresh, note)
 		}
 	case event.Note:
 		f.stepped(fresh, e, p)
 	}
 }
 
-// stepped takes a step of a job. Only the end of one that no person cancelled is for people.
+// stepped takes a step of a job. Its end, unless a person cancelled it, and that it waits are for people.
 func (f *fold) stepped(fresh bool, e event.Event, n event.Note) {
 	var step event.JobStep
 	if n.Statement() != state.NoteJob || json.Unmarshal(n.Raw, &step) != nil {
@@ -214,8 +215,8 @@ func (f *fold) stepped(fresh bool, e event.Event, n event.Note) {
 	}
 	note := Note{Kind: Job, Seq: e.Seq, At: e.Time, JobStatus: step.Status}
 	note.Body, _ = fit(legible(step.Reason), maxBody)
-	ended := step.Status.Ended() && (step.Status != event.JobCancelled || step.Reason != "")
-	f.found = append(f.found, found{note: &note, quiet: !ended})
+	told := step.Status == event.JobParked || step.Status.Ended() && (step.Status != event.JobCancelled || step.Reason != "")
+	f.found = append(f.found, found{note: &note, quiet: !told})
 }
 
 // parked takes whether a job waits for a person, of which there is no step. The first time it is
@@ -240,7 +241,7 @@ func (f *fold) ended(e event.Event, p event.TurnEnd) Note {
 	note := Note{Seq: e.Seq, At: e.Time}
 	if cut := f.cutNote; cut != nil {
 		f.cutNote = nil
-		if f.reasoned && p.Error != nil {
+		if (f.cutBy == event.CutProviderError || f.cutBy == event.CutAgentExit) && p.Error != nil {
 			text, _ := fit(legible(p.Error.Message), maxBody)
 			cut.Body = "Interrupted: " + text
 		}

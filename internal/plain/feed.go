@@ -321,7 +321,8 @@ func (f *Feed) remark(payload event.Payload) error {
 	case event.Epoch:
 		return f.line(f.style.Dim("— the log goes on as another one: " + Line(p.Reason)))
 	case event.Note:
-		if f.level == Full && p.Text != "" {
+		said := f.level == Normal && p.Stated() && p.Statement() != transcript.NoteSegment && !p.Background()
+		if p.Text != "" && (f.level == Full || said) {
 			return f.line(f.style.Dim("— " + Line(string(p.Text))))
 		}
 	case event.Title:

@@ -49,8 +49,8 @@ func commandOf(raw json.RawMessage) (string, bool) {
 	return Text(strings.Join(words, " ")), true
 }
 
-// shown reports whether the changes in content show a text: a path, or the text of before or
-// after.
+// shown reports whether content shows a text: as one of its own, or in a change as its path, or
+// the text of before or after.
 func shown(raw, content json.RawMessage) bool {
 	text := ""
 	if json.Unmarshal(raw, &text) != nil {
@@ -59,6 +59,9 @@ func shown(raw, content json.RawMessage) bool {
 	var entries []entry
 	_ = json.Unmarshal(content, &entries) // other content shows nothing
 	return slices.ContainsFunc(entries, func(e entry) bool {
+		if e.Type == "content" {
+			return text != "" && strings.TrimSpace(text) == strings.TrimSpace(indented(e.Content))
+		}
 		return e.Type == "diff" && text != "" && (text == e.Path || text == e.NewText || e.OldText != nil && text == *e.OldText)
 	})
 }

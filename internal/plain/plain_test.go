@@ -111,6 +111,20 @@ func TestAFeedWritesWhatItsLevelAsksFor(t *testing.T) {
 }
 
 // TestATurnThatSaidNothingSaysSo is for turns without a message, a call or a plan.
+// The hub's own notes are in the history. The steps of a restore are not, and neither is a note of
+// an agent with the name of one of the hub's.
+func TestAFeedSaysWhatTheHubStates(t *testing.T) {
+	notes := []event.Payload{
+		event.Note{Method: "abide/restore", Text: "The agent got the session."},
+		event.Note{Method: "abide/restore_segment", Text: "Segment 1 of 2 was sent."},
+		event.Note{Method: "abide/branch", Raw: json.RawMessage(`{}`)},
+		event.Note{Method: "abide/restore", Text: "I got it."}.Heard(event.FromAgent),
+	}
+	require.Equal(t, "— The agent got the session.\n", written(t, plain.Normal, false, notes...))
+	require.Empty(t, written(t, plain.Compact, false, notes...))
+	require.Equal(t, "— The agent got the session.\n— Segment 1 of 2 was sent.\n— I got it.\n", written(t, plain.Full, false, notes...))
+}
+
 func TestATurnThatSaidNothingSaysSo(t *testing.T) {
 	prompt, end := event.UserPrompt{PromptID: "p", Text: "go"}, event.TurnEnd{PromptID: "p", StopReason: event.StopEndTurn}
 	const words = "— the agent ended its turn without a word\n"
@@ -145,7 +159,8 @@ func TestAQuestionShowsItsCommandPathAndChanges(t *testing.T) {
 		`{"rawInput":"look\u001b[2J"}`:                                    "  look␛[2J\n",
 		`{"rawInput":null}`:                                               "",
 		`{"rawInput":{}}`:                                                 "",
-		`{"rawInput":{"path":"/a","content":"y\n","mode":"new"},"content":[{"type":"diff","path":"/a","newText":"y\n"}]}`: "  mode: new\n  --- /a\n  +++ /a\n  @@ -0,0 +1,1 @@\n  +y\n",
+		`{"rawInput":{"path":"/a","content":"y\n","mode":"new"},"content":[{"type":"diff","path":"/a","newText":"y\n"}]}`:                 "  mode: new\n  --- /a\n  +++ /a\n  @@ -0,0 +1,1 @@\n  +y\n",
+		`{"rawInput":{"command":"ls","description":"List it"},"content":[{"type":"content","content":{"type":"text","text":"List it"}}]}`: "  $ ls\n    List it\n",
 	} {
 		require.Equal(t, want, plain.Asked(event.PermissionRequest{ToolCall: json.RawMessage(call)}, false), call)
 	}

@@ -177,7 +177,7 @@ func (s *Schedules) Add(ctx context.Context, in wire.NewSchedule, by event.Actor
 		return out, false, err
 	}
 	if o := in.Overlap; o != "" && !slices.Contains(o.Values(), string(o)) {
-		return out, false, fmt.Errorf("%w: overlap is skip or queue", state.ErrInvalid)
+		return out, false, state.About("overlap", fmt.Errorf("%w: overlap is skip or queue", state.ErrInvalid))
 	}
 	if err := s.jobs.CheckNew(ctx, in.Job, by); err != nil {
 		return out, false, err

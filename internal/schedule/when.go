@@ -37,41 +37,41 @@ func whenOf(in wire.NewSchedule, from time.Time) (when, error) {
 	}
 	switch {
 	case (in.Cron == "") == (in.Every == ""):
-		return w, fmt.Errorf("%w: a schedule has either cron or every", state.ErrInvalid)
+		return w, state.About("every", fmt.Errorf("%w: a schedule has either cron or every", state.ErrInvalid))
 	case in.Every != "":
 		return w.ofEvery(in)
 	}
 	if in.Zone != "" {
 		zone, err := time.LoadLocation(in.Zone)
 		if err != nil {
-			return w, fmt.Errorf("%w: there is no time zone %q: name one like Europe/Berlin, or leave zone out", state.ErrInvalid, in.Zone)
+			return w, state.About("zone", fmt.Errorf("%w: there is no time zone %q: name one like Europe/Berlin, or leave zone out", state.ErrInvalid, in.Zone))
 		}
 		w.zone = zone
 	}
 	fields := strings.Fields(in.Cron)
 	if len(fields) != 5 || strings.Contains(in.Cron, "=") || len(in.Cron) > 200 {
-		return w, fmt.Errorf("%w: cron has five fields: minute, hour, day of the month, month, day of the week", state.ErrInvalid)
+		return w, state.About("cron", fmt.Errorf("%w: cron has five fields: minute, hour, day of the month, month, day of the week", state.ErrInvalid))
 	}
 	spec, err := cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(in.Cron)
 	if err != nil {
-		return w, fmt.Errorf("%w: cron %q cannot be read: %s", state.ErrInvalid, in.Cron, err)
+		return w, state.About("cron", fmt.Errorf("%w: cron %q cannot be read: %s", state.ErrInvalid, in.Cron, err))
 	}
 	w.spec, w.hourly = spec, strings.HasPrefix(fields[1], "*")
-	return w, w.comes(from)
+	return w, state.About("cron", w.comes(from))
 }
 
 func (w when) ofEvery(in wire.NewSchedule) (when, error) {
 	every, err := time.ParseDuration(in.Every)
 	switch {
 	case err != nil:
-		return w, fmt.Errorf("%w: every is a duration like 30m or 24h, not %q", state.ErrInvalid, in.Every)
+		return w, state.About("every", fmt.Errorf("%w: every is a duration like 30m or 24h, not %q", state.ErrInvalid, in.Every))
 	case every < leastEvery, every > mostEvery:
-		return w, fmt.Errorf("%w: every is at least 10s and at most a year (8784h)", state.ErrInvalid)
+		return w, state.About("every", fmt.Errorf("%w: every is at least 10s and at most a year (8784h)", state.ErrInvalid))
 	case in.Zone != "":
-		return w, fmt.Errorf("%w: zone belongs to cron: leave it out with every", state.ErrInvalid)
+		return w, state.About("zone", fmt.Errorf("%w: zone belongs to cron: leave it out with every", state.ErrInvalid))
 	}
 	w.every = every
-	return w, w.comes(w.from)
+	return w, state.About("every", w.comes(w.from))
 }
 
 // comes refuses times of which none comes.

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,28 +26,39 @@ const (
 // branches keeps what was found about the branches of folders.
 type branches struct {
 	mu sync.Mutex
-	of map[string]*branch
+	of map[compared]*branch
+}
+
+// compared is a folder's branch beside a base, as Branch takes them.
+type compared struct{ folder, named, from string }
+
+// Merge is a merge of a branch into its base that was made here.
+type Merge struct {
+	// Base is the branch that it was merged into, and After where that was then.
+	Base, After string
+	// Tip is the commit that was merged.
+	Tip string
 }
 
 // branch is what was found about one. Only the holder of turn looks.
 type branch struct {
 	turn chan struct{}
 
-	at        time.Time // of the last look, or of its use
-	runs      int       // of git, in the last look
-	found     wire.Branch
-	merged    [2]string // the commits of which conflicts are known
-	conflicts []string
-	unknown   string
+	at       time.Time // of the last look, or of its use
+	runs     int       // of git, in the last look
+	found    wire.Branch
+	foreseen [2]string // the commits of which the outcome of a merge is known
+	outcome  gitstate.Outcome
+	unknown  string
 }
 
-func newBranches() *branches { return &branches{of: map[string]*branch{}} }
+func newBranches() *branches { return &branches{of: map[compared]*branch{}} }
 
-// in returns the branch of a folder, and forgets those of long ago.
-func (b *branches) in(folder string, now time.Time) *branch {
+// in returns a branch beside its base, and forgets those of long ago.
+func (b *branches) in(what compared, now time.Time) *branch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if found := b.of[folder]; found != nil {
+	if found := b.of[what]; found != nil {
 		return found
 	}
 	for name, other := range b.of {
@@ -60,16 +72,30 @@ func (b *branches) in(folder string, now time.Time) *branch {
 		}
 	}
 	made := &branch{turn: make(chan struct{}, 1)}
-	b.of[folder] = made
+	b.of[what] = made
 	return made
+}
+
+// ofFolder are the branches of a folder beside each base.
+func (b *branches) ofFolder(folder string) []*branch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []*branch
+	for what, found := range b.of {
+		if what.folder == folder {
+			all = append(all, found)
+		}
+	}
+	return all
 }
 
 // Branch is the state of the branch of a folder's repository beside its base: the named
 // one, else the commit from where it began, else the branch that origin names, main or
-// master. Git runs at most once in three
-// seconds for a folder, so what is answered may be older; CheckedAt says of when it is.
-func (f *Files) Branch(ctx context.Context, folder, named, from string) (wire.Branch, error) {
-	b := f.branches.in(folder, time.Now())
+// master. Git runs at most once in three seconds for a folder and base, so what is answered may
+// be older; CheckedAt says of when it is. merges are those that the session made: a squash is
+// one also when the base has changed the same lines since.
+func (f *Files) Branch(ctx context.Context, folder, named, from string, merges ...Merge) (wire.Branch, error) {
+	b := f.branches.in(compared{folder, named, from}, time.Now())
 	select {
 	case b.turn <- struct{}{}:
 		defer func() { <-b.turn }()
@@ -85,7 +111,7 @@ func (f *Files) Branch(ctx context.Context, folder, named, from string) (wire.Br
 	}
 	b.found, b.at, b.runs = wire.Branch{Repository: true, Conflicts: []string{}, CheckedAt: time.Now().UTC()}, time.Now(), 0
 	if err == nil {
-		err = f.look(ctx, repository, b, named, from)
+		err = f.look(ctx, repository, b, named, from, merges)
 	}
 	switch {
 	case err == nil:
@@ -103,14 +129,15 @@ func (f *Files) Branch(ctx context.Context, folder, named, from string) (wire.Br
 
 // LookAgain makes the next Branch ask git, because something was done there.
 func (f *Files) LookAgain(folder string) {
-	b := f.branches.in(folder, time.Now())
-	b.turn <- struct{}{}
-	b.at = time.Time{}
-	<-b.turn
+	for _, b := range f.branches.ofFolder(folder) {
+		b.turn <- struct{}{}
+		b.at = time.Time{}
+		<-b.turn
+	}
 }
 
 // look fills in what is found now.
-func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, named, from string) error {
+func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, named, from string, merges []Merge) error {
 	head, err := r.Head()
 	if err != nil {
 		return err
@@ -148,28 +175,44 @@ func (f *Files) look(ctx context.Context, r *gitstate.Repository, b *branch, nam
 	if !standing.Compared {
 		return nil
 	}
-	f.lookForConflicts(ctx, r, b, [2]string{standing.Commit, base.Commit})
-	found.Conflicts, found.ConflictsUnknown = append(found.Conflicts, b.conflicts[:min(len(b.conflicts), mostConflicts)]...), b.unknown
-	found.ConflictsLeftOut = len(b.conflicts) - len(found.Conflicts)
+	made := slices.IndexFunc(merges, func(m Merge) bool { return m.Base == base.Branch && m.Tip == standing.Commit })
+	if standing.Ahead == 0 || standing.Behind == 0 { // one holds the other
+		b.foreseen = [2]string{}
+		found.Merged = standing.Ahead == 0 && made >= 0
+		return nil
+	}
+	after := ""
+	if made >= 0 {
+		after = merges[made].After
+	}
+	f.foresee(ctx, r, b, [2]string{standing.Commit, base.Commit}, after)
+	found.Merged, found.ConflictsUnknown = b.outcome.Nothing, b.unknown
+	found.Conflicts = append(found.Conflicts, b.outcome.Conflicts[:min(len(b.outcome.Conflicts), mostConflicts)]...)
+	found.ConflictsLeftOut = len(b.outcome.Conflicts) - len(found.Conflicts)
 	return nil
 }
 
-// lookForConflicts merges the commits if they are others than the last time.
-func (f *Files) lookForConflicts(ctx context.Context, r *gitstate.Repository, b *branch, both [2]string) {
-	if b.found.Ahead == 0 || b.found.Behind == 0 { // one holds the other
-		b.merged, b.conflicts, b.unknown = [2]string{}, nil, ""
-		return
-	}
-	if b.merged == both {
+// foresee merges a branch and its base if they are others than the last time. They have
+// nothing to merge, either, if the base still has what an earlier merge of the branch made;
+// after is that, or empty.
+func (f *Files) foresee(ctx context.Context, r *gitstate.Repository, b *branch, both [2]string, after string) {
+	if b.foreseen == both {
 		return
 	}
 	b.runs++
-	conflicts, err := f.git.Conflicts(ctx, r, both[0], both[1])
-	b.merged, b.conflicts, b.unknown = both, conflicts, ""
+	outcome, err := f.git.Foresee(ctx, r, both[0], both[1])
+	if err == nil && len(outcome.Conflicts) > 0 && after != "" {
+		b.runs++
+		var holds bool
+		if holds, err = f.git.Holds(ctx, r, both[1], after); holds {
+			outcome = gitstate.Outcome{Nothing: true}
+		}
+	}
+	b.foreseen, b.outcome, b.unknown = both, outcome, ""
 	switch {
 	case errors.Is(err, gitstate.ErrUnavailable):
 		b.unknown = "git 2.38 or newer is needed"
 	case err != nil:
-		b.merged, b.unknown = [2]string{}, "git did not say"
+		b.foreseen, b.unknown = [2]string{}, "git did not say"
 	}
 }

@@ -50,12 +50,61 @@ func TestTheStateOfABranchCostsOneRunOfGitInThreeSeconds(t *testing.T) {
 	other, err := files.Branch(t.Context(), t.TempDir(), "", "")
 	require.NoError(t, err)
 	require.False(t, other.Repository)
-	from, err := workspace.New(runner, nil).Branch(t.Context(), dir, "gone", "")
+	from, err := files.Branch(t.Context(), dir, "gone", "") // of another session, within three seconds
 	require.NoError(t, err)
 	require.Equal(t, []any{"", false, 1}, []any{from.Base, from.Compared, from.Uncommitted}, "its base is gone")
 	without, err := workspace.New(nil, nil).Branch(t.Context(), dir, "", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"work", "git is not installed"}, []string{without.Branch, without.Unknown})
+}
+
+func TestASquashedBranchIsMergedWhileTheBaseHasWhatWasMade(t *testing.T) {
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	runner, err := gitstate.New(t.Context(), "")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	put(t, dir, "a", "one\n")
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "one")
+	git(t, dir, "switch", "-q", "-c", "work")
+	put(t, dir, "a", "two\n")
+	git(t, dir, "commit", "-q", "-a", "-m", "two")
+	look := func(merges ...workspace.Merge) []any {
+		b, err := workspace.New(runner, nil).Branch(t.Context(), dir, "", "", merges...)
+		require.NoError(t, err)
+		return []any{b.Merged, b.Ahead, b.Behind, len(b.Conflicts)}
+	}
+	require.Equal(t, []any{false, 1, 0, 0}, look())
+	git(t, dir, "switch", "-q", "main")
+	git(t, dir, "merge", "-q", "--squash", "work")
+	git(t, dir, "commit", "-q", "-m", "squashed")
+	git(t, dir, "switch", "-q", "work")
+	at := func(branch string) string {
+		r, err := gitstate.Find(dir)
+		require.NoError(t, err)
+		commit, err := r.Branch(branch)
+		require.NoError(t, err)
+		return commit
+	}
+	merge := workspace.Merge{Base: "main", After: at("main"), Tip: at("work")}
+	require.Equal(t, []any{true, 1, 1, 0}, look(), "by its files")
+	git(t, dir, "switch", "-q", "main")
+	put(t, dir, "a", "three\n")
+	git(t, dir, "commit", "-q", "-a", "-m", "three")
+	git(t, dir, "switch", "-q", "work")
+	require.Equal(t, []any{false, 1, 2, 1}, look())
+	require.Equal(t, []any{true, 1, 2, 0}, look(merge), "by the merge that was made here")
+	put(t, dir, "a", "four\n")
+	git(t, dir, "commit", "-q", "-a", "-m", "four")
+	require.Equal(t, []any{false, 2, 2, 1}, look(merge), "there is more since")
+	git(t, dir, "reset", "-q", "--hard", "HEAD~1")
+	git(t, dir, "branch", "-q", "-f", "main", "main~2")
+	git(t, dir, "switch", "-q", "main")
+	put(t, dir, "a", "other\n")
+	git(t, dir, "commit", "-q", "-a", "-m", "other")
+	git(t, dir, "switch", "-q", "work")
+	require.Equal(t, []any{false, 1, 1, 1}, look(merge), "the base was taken back")
 }
 
 func TestThePageOfARemote(t *testing.T) {

@@ -88,7 +88,7 @@ func (a *Agent) serve(ctx context.Context, _ string, params json.RawMessage) (an
 	if refused.forbidden {
 		a.cfg.Logger.Warn("agent was refused", "method", r.method, "err", err)
 		_ = a.rec.put(event.Error{ // a failed sink ends the agent
-			Code: "forbidden", Message: fmt.Sprintf("The agent's %s was refused: %v.", r.method, err),
+			Code: event.CodeForbidden, Message: fmt.Sprintf("The agent's %s was refused: %v.", r.method, err),
 		})
 	}
 	return nil, &sdk.RequestError{Code: refused.code, Message: err.Error()}

@@ -65,9 +65,19 @@ func Check(list []event.Allowed) error {
 			return fmt.Errorf("%w: a policy names a command for execute only", state.ErrInvalid)
 		case a.Kind == Execute && len(strings.Fields(strings.TrimSuffix(a.Command, " *"))) == 0:
 			return fmt.Errorf("%w: a policy that allows execute names the command", state.ErrInvalid)
+		case neverMatches(a.Command):
+			return fmt.Errorf("%w: the command %q of a policy matches nothing: before \" *\" there is no word with %s; allow each command on its own, or the whole line without \" *\"",
+				state.ErrInvalid, a.Command, strings.Join(strings.Split(strings.TrimSpace(shellWords), ""), " "))
 		}
 	}
 	return nil
+}
+
+// neverMatches reports whether a command is a beginning that no command has: one with
+// characters that mean something to a shell.
+func neverMatches(command string) bool {
+	begin, prefix := strings.CutSuffix(command, " *")
+	return prefix && strings.ContainsAny(begin, shellWords)
 }
 
 // List is a job's list for a workspace.

@@ -115,7 +115,7 @@ func TestACallOfTwoKindsIsOutside(t *testing.T) {
 func TestAListThatNobodyCanHaveMeantIsRefused(t *testing.T) {
 	for _, a := range []event.Allowed{
 		{Kind: "all"}, {}, {Kind: "edit", Path: "../x"}, {Kind: "edit", Path: "/x"}, {Kind: "edit", Command: "x"}, {Kind: "execute"}, {Kind: "execute", Command: " *"},
-		{Kind: "execute", Command: "a\nb"},
+		{Kind: "execute", Command: "a\nb"}, {Kind: "execute", Command: "npm test; rm *"}, {Kind: "execute", Command: "go test $(x) *"}, {Kind: "execute", Command: "a* *"},
 	} {
 		require.ErrorIs(t, allow.Check([]event.Allowed{a}), state.ErrInvalid, "%+v", a)
 	}

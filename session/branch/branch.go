@@ -58,8 +58,8 @@ type Request struct {
 	Act string
 	// Files are relative to the workspace; none are all that differ there. For Commit.
 	Files []string
-	// Message is the commit's, or has title and text of a pull request; a merge has one of its
-	// own if it is empty.
+	// Message is the commit's, or has title and text of a pull request; if it is empty, a squash
+	// has the session's draft, and a merge one of its own.
 	Message string
 	// Method is merge or rebase for Update; merge, squash or ff for Merge.
 	Method string
@@ -210,13 +210,16 @@ func (m Maker) join(ctx context.Context, r *gitstate.Repository, p Place, reques
 		return err
 	}
 	if standing.Uncommitted > 0 {
-		what := "that files stay behind which are not committed: " + names(standing.Names)
+		if standing.Compared && standing.Ahead == 0 {
+			return fmt.Errorf("%w: %s has no commits of its own: commit these files first: %s", gitstate.ErrNothing, head.Branch, namesOf(standing.Names, standing.Uncommitted))
+		}
+		what := "these files are not committed, so they stay behind: " + namesOf(standing.Names, standing.Uncommitted)
 		if err := Confirmed(request.Confirm, NeedUncommitted, what); err != nil {
 			return err
 		}
 	}
 	j.Into, j.From, j.Commit = base.Branch, head.Branch, head.Commit
-	act.From = head.Branch
+	act.From, act.Tip = head.Branch, head.Commit
 	_, err = m.Git.Join(ctx, r, j)
 	return err
 }
@@ -238,19 +241,17 @@ func (m Maker) repository(workspace string) (*gitstate.Repository, error) {
 // signing lets the owner's git sign where it is to and the project allows it. Where only git
 // is to, it asks for a confirmation.
 func (m Maker) signing(ctx context.Context, repository *gitstate.Repository, p Place, r Request) (*gitstate.Signing, error) {
-	if p.Sign {
-		sign := gitstate.Signing{Env: m.Env}
-		signs, err := m.Git.SignsByHand(ctx, repository, sign)
-		if err != nil || !signs {
-			return nil, m.sentence(err)
-		}
+	sign := gitstate.Signing{Env: m.Env}
+	signs, err := m.Git.SignsByHand(ctx, repository, sign)
+	switch {
+	case err != nil:
+		return nil, m.sentence(err)
+	case !signs:
+		return nil, nil
+	case p.Sign:
 		return &sign, nil
 	}
-	signs, err := m.Git.Signs(ctx, repository)
-	if err != nil || !signs {
-		return nil, m.sentence(err)
-	}
-	return nil, Confirmed(r.Confirm, NeedUnsigned, "that the commit is not signed, though commit.gpgSign is set: the hub signs only where the owner sets projects.FOLDER.git.sign")
+	return nil, Confirmed(r.Confirm, NeedUnsigned, "the commit is not signed, though commit.gpgSign is set: the hub signs only where the owner sets projects.FOLDER.git.sign")
 }
 
 // Confirmed is an error that asks for a confirmation which is missing.
@@ -315,6 +316,8 @@ func (m Maker) sentence(err error) error {
 		return fmt.Errorf("%w: these files are not as the commit has them, commit them or put them away first: %s", state.ErrConflict, names(way.Files))
 	case errors.As(err, &notSigned):
 		return fmt.Errorf("%w: git did not sign the commit, so nothing was changed (a passphrase has to be known to gpg-agent or ssh-agent): %s", state.ErrConflict, notSigned.Said)
+	case errors.Is(err, gitstate.ErrConfiguration):
+		return fmt.Errorf("%w: git does not read its configuration, so nothing was changed: %s", state.ErrConflict, after(gitstate.ErrConfiguration))
 	case errors.Is(err, gitstate.ErrUnsuited):
 		return fmt.Errorf("%w: the hub runs no program of a repository, so it cannot do this: %s; do it with git, or ask the agent", state.ErrConflict, after(gitstate.ErrUnsuited))
 	case errors.Is(err, gitstate.ErrNothing):
@@ -343,9 +346,13 @@ func (m Maker) sentence(err error) error {
 }
 
 // names lists the first files.
-func names(files []string) string {
-	list := strings.Join(files[:min(len(files), mostNamed)], ", ")
-	if more := len(files) - mostNamed; more > 0 {
+func names(files []string) string { return namesOf(files, len(files)) }
+
+// namesOf lists the first of so many files.
+func namesOf(files []string, all int) string {
+	files = files[:min(len(files), mostNamed)]
+	list := strings.Join(files, ", ")
+	if more := all - len(files); more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list

@@ -61,7 +61,7 @@ func (m Maker) page(ctx context.Context, r *gitstate.Repository, p Place, messag
 			state.ErrConflict, to.Remote, to.Address(), strings.Join(forge.Kinds(), ", "))
 	}
 	if to.Pushed != to.Commit {
-		return page, Confirmed(confirm, NeedUnpushed, fmt.Sprintf("that the page is for %s as %s has it, which lacks what is here: push first", to.Branch, to.Remote))
+		return page, Confirmed(confirm, NeedUnpushed, fmt.Sprintf("the page is for %s as %s has it, which lacks what is here: push first", to.Branch, to.Remote))
 	}
 	return page, nil
 }
@@ -87,7 +87,7 @@ func (m Maker) pull(ctx context.Context, r *gitstate.Repository, p Place, reques
 		return notMade(program, err)
 	}
 	if to.Pushed != to.Commit {
-		what := fmt.Sprintf("that the pull request is of %s as %s has it, which lacks what is here: push first", to.Branch, to.Remote)
+		what := fmt.Sprintf("the pull request is of %s as %s has it, which lacks what is here: push first", to.Branch, to.Remote)
 		if err := Confirmed(request.Confirm, NeedUnpushed, what); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func (m Maker) push(ctx context.Context, r *gitstate.Repository, p Place, reques
 		return err
 	}
 	if standing.Uncommitted > 0 {
-		what := "that files are not pushed which are not committed: " + names(standing.Names)
+		what := "these files are not committed, so they are not pushed: " + namesOf(standing.Names, standing.Uncommitted)
 		if err := Confirmed(request.Confirm, NeedUncommitted, what); err != nil {
 			return err
 		}

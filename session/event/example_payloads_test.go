@@ -50,6 +50,7 @@ func examples() []event.Payload {
 			Error: &event.Failure{Code: "agent_error", Message: "the model is overloaded"}, Raw: json.RawMessage(`{"stopReason":"x"}`)},
 		event.InterruptionSettled{InterruptionID: "i1", Outcome: event.SettledResumed, Way: event.WayServer, PromptID: "p2", By: "phone", ByID: "4be9771c0a5d2e38"},
 		event.SessionPaused{By: "phone", ByID: "4be9771c0a5d2e38"},
+		event.SessionResumable{Resumable: true, By: "phone", ByID: "4be9771c0a5d2e38"},
 		event.SessionResumed{Way: event.WayLocal, By: "phone", ByID: "4be9771c0a5d2e38"},
 		event.WorkspaceSeen{Folder: "64769:131", Root: "4f1c2d", Remote: "https://example.invalid/a.git", Branch: "main", Commit: "9a0b1c", Repository: true, Changed: []string{" M greet.go"}, More: 3},
 		event.AgentMessage{MessageID: "m1", Text: "Hello **you**", Content: json.RawMessage(`{"type":"image"}`), Raw: json.RawMessage(`{"a":1}`)},

@@ -9,6 +9,8 @@ type Job struct {
 	Task string `json:"task"`
 	// Files are paths below the workspace that the task is about.
 	Files []string `json:"files,omitempty"`
+	// Attachments are files that its first prompt has. The job's session keeps a copy of each.
+	Attachments []Attachment `json:"attachments,omitempty"`
 	// Mode and Model are those that were asked for; empty are the agent's own.
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`
@@ -31,7 +33,7 @@ type Job struct {
 	// Auditor is the name of a command of the configuration that judges the job and its
 	// result; empty if none was asked for.
 	Auditor string `json:"auditor,omitempty"`
-	// Retention is how long it is to be kept after its end; empty is as long as other
+	// Retention is how long it is kept after its end; empty is as long as other
 	// sessions.
 	Retention JobRetention `json:"retention,omitempty"`
 }
@@ -96,7 +98,8 @@ type JobCommand struct {
 
 // JobStep is a step in the life of a job.
 type JobStep struct {
-	// Status is JobRunning when it starts, JobStopping when it is to end before its time,
+	// Status is JobRunning when it starts, JobParked when it could not go on by itself,
+	// JobStopping when it is to end before its time,
 	// and one of the last three when it ended.
 	Status JobStatus `json:"status"`
 	// Reason is why, in a sentence.
@@ -192,7 +195,7 @@ const (
 // Values lists the set.
 func (Outside) Values() []string { return []string{"deny", "park"} }
 
-// JobRetention is how long a job is to be kept after its end.
+// JobRetention is how long a job is kept after its end.
 type JobRetention string
 
 const (
@@ -218,7 +221,7 @@ func (JobResume) Values() []string { return []string{"ask", "auto"} }
 // Words says a step for a person.
 func (s JobStep) Words() string {
 	words := map[JobStatus]string{
-		JobRunning: "The job started.", JobStopping: "The job is being cancelled.", JobCompleted: "The job is completed.",
+		JobRunning: "The job started.", JobParked: "The job waits for a person.", JobStopping: "The job is being cancelled.", JobCompleted: "The job is completed.",
 		JobFailed: "The job failed.", JobCancelled: "The job was cancelled.",
 	}[s.Status]
 	if s.Reason != "" {

@@ -14,6 +14,7 @@ const (
 	TypeTurnEnd             Type = "turn_end"
 	TypeInterruptionSettled Type = "interruption_settled"
 	TypeSessionPaused       Type = "session_paused"
+	TypeSessionResumable    Type = "session_resumable"
 	TypeSessionResumed      Type = "session_resumed"
 	TypeWorkspaceSeen       Type = "workspace_seen"
 	TypeAgentMessage        Type = "agent_message"
@@ -55,6 +56,7 @@ func Kinds() []Payload {
 		TurnEnd{},
 		InterruptionSettled{},
 		SessionPaused{},
+		SessionResumable{},
 		SessionResumed{},
 		WorkspaceSeen{},
 		AgentMessage{},
@@ -101,6 +103,7 @@ func (TurnInterrupted) EventType() Type { return TypeTurnInterrupted }
 func (InterruptionSettled) EventType() Type { return TypeInterruptionSettled }
 func (WorkspaceSeen) EventType() Type       { return TypeWorkspaceSeen }
 func (SessionPaused) EventType() Type       { return TypeSessionPaused }
+func (SessionResumable) EventType() Type    { return TypeSessionResumable }
 func (SessionResumed) EventType() Type      { return TypeSessionResumed }
 
 // EventType implements Payload.
@@ -186,7 +189,7 @@ func (Corrupt) EventType() Type { return TypeCorrupt }
 // ones.
 func (t Type) Durable() bool {
 	switch t {
-	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnInterrupted, TypeTurnEnd, TypeInterruptionSettled, TypeSessionPaused, TypeSessionResumed,
+	case TypeUserPrompt, TypePermissionRequest, TypePermissionOutcome, TypeTurnInterrupted, TypeTurnEnd, TypeInterruptionSettled, TypeSessionPaused, TypeSessionResumed, TypeSessionResumable,
 		TypeSessionStart, TypeSessionEnd, TypeEpoch, TypeLogTruncated, TypeSegmentStart:
 		return true
 	}
@@ -207,6 +210,8 @@ func decode(t Type, data json.RawMessage) (Payload, error) {
 		return as[TurnEnd](t, data)
 	case TypeSessionPaused:
 		return as[SessionPaused](t, data)
+	case TypeSessionResumable:
+		return as[SessionResumable](t, data)
 	case TypeSessionResumed:
 		return as[SessionResumed](t, data)
 	case TypeInterruptionSettled:

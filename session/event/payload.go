@@ -122,14 +122,6 @@ type SessionEnd struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Attachment is a file attached to a prompt; its bytes are a blob.
-type Attachment struct {
-	Name      string `json:"name"`
-	MediaType string `json:"media_type"`
-	Bytes     int64  `json:"bytes"`
-	SHA256    string `json:"sha256"`
-}
-
 // UserPrompt is a person's prompt. It opens a turn.
 type UserPrompt struct {
 	// PromptID is the client's id; it makes a resend harmless.
@@ -224,6 +216,14 @@ type SessionResumed struct {
 	Way  ResumeWay `json:"way,omitempty"`
 	By   string    `json:"by"`
 	ByID string    `json:"by_id,omitempty"`
+}
+
+// SessionResumable marks a session as one that waits to be resumed, or takes that mark away.
+// It changes nothing else: a pause or an interruption stays.
+type SessionResumable struct {
+	Resumable bool   `json:"resumable"`
+	By        string `json:"by"`
+	ByID      string `json:"by_id,omitempty"`
 }
 
 // WorkspaceSeen is the state of the workspace when a turn began or after its tools
@@ -531,6 +531,9 @@ type TerminalExit struct {
 	Code   *int   `json:"code,omitempty"`
 	Signal string `json:"signal,omitempty"`
 }
+
+// CodeForbidden is the code of an Error about what the hub refused to do for the agent.
+const CodeForbidden = "forbidden"
 
 // Error is a failure a person should see in the session.
 type Error struct {

@@ -211,3 +211,35 @@ func TestEachOfFiftyTurnsIsPutBackByteForByte(t *testing.T) {
 		})
 	}
 }
+
+// The first state of a repository is a change of its commit, and holds the files as they are.
+func TestTheFirstStateHoldsTheFilesAndNotTheCommit(t *testing.T) {
+	h := newHarness(t, true)
+	for _, name := range []string{"gone", "changed", "program", "folder/in", "same", "link"} {
+		put(t, h.of.Folder, name, "committed "+name)
+	}
+	run(t, h.of.Folder, "add", "-A")
+	run(t, h.of.Folder, "commit", "-q", "-m", "all")
+	at := func(name string) string { return filepath.Join(h.of.Folder, name) }
+	for _, name := range []string{"gone", "folder", "link"} {
+		require.NoError(t, os.RemoveAll(at(name)))
+	}
+	put(t, h.of.Folder, "changed", "other")
+	put(t, h.of.Folder, "folder", "a file now")
+	put(t, h.of.Folder, "new/untracked", "new")
+	require.NoError(t, os.Chmod(at("program"), 0o755))
+	require.NoError(t, os.Symlink("same", at("link")))
+	state := h.keep(t, "1")
+	want := map[string]string{
+		"README": "100644 hello\n", "changed": "100644 other", "folder": "100644 a file now", "link": "120000 same",
+		"new/untracked": "100644 new", "program": "100755 committed program", "same": "100644 committed same",
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(run(t, h.of.Folder, "ls-tree", "-r", state.Commit)) {
+		about, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		fields := strings.Fields(about)
+		got[name] = fields[0] + " " + run(t, h.of.Folder, "cat-file", "blob", fields[2])
+	}
+	require.Equal(t, want, got)
+	require.Empty(t, strings.TrimSpace(run(t, h.of.Folder, "log", "-1", "--format=%P", state.Commit)), "it has no parent")
+}

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/internal/rootfs"
@@ -155,20 +157,29 @@ func (k *Keeper) keep(ctx context.Context, of Of, name string, claim func() bool
 		return State{}, &NoneError{"the folder cannot be read", err}
 	}
 	defer folder.Close()
-	listed, err := k.git.Files(ctx, at.listed, of.Folder)
-	if err != nil {
-		return State{}, noState(err)
-	}
 	size, err := k.git.HashSize(ctx, at.objects)
 	if err != nil {
 		return State{}, noState(err)
 	}
 	s := scan{keeper: k, folder: folder, at: at, dir: of.Folder, session: of.Session, began: began, size: size, own: k.own.Infos(), dirs: map[string]bool{}}
-	if err := s.look(ctx, listed); err != nil {
+	var last memory
+	group, looking := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		listed, err := k.git.Files(looking, at.listed, of.Folder)
+		if err != nil {
+			return noState(err)
+		}
+		return s.look(looking, listed)
+	})
+	group.Go(func() error {
+		last = k.last(looking, of, at)
+		return nil
+	})
+	if err := group.Wait(); err != nil {
 		return State{}, err
 	}
 	k.stepped("listed")
-	kept, err := s.write(ctx, k.read(of.Session).of(of, at))
+	kept, err := s.write(ctx, last)
 	if err != nil && ctx.Err() == nil {
 		s.indexed = nil // the repository has not all objects: of a partial clone, or the last state's are gone
 		kept, err = s.write(ctx, memory{})
@@ -190,6 +201,24 @@ func (k *Keeper) keep(ctx context.Context, of Of, name string, claim func() bool
 	k.remember(of, memory{Common: at.objects.Common(), Folder: of.Folder, Commit: kept.Commit, Tree: kept.Tree, Files: kept.files})
 	k.stepped("remembered")
 	return kept, nil
+}
+
+// last is the memory of the folder's last state. Without one it is that of the commit which is
+// checked out: the first state is a change of it, so git need not look at each object.
+func (k *Keeper) last(ctx context.Context, of Of, at place) memory {
+	m := k.read(of.Session).of(of, at)
+	if m.Tree != "" || at.listed != at.objects || of.Folder != at.objects.Worktree {
+		return m
+	}
+	tree, entries, err := k.git.HeadTree(ctx, at.objects)
+	if err != nil {
+		return memory{} // the first state is written whole
+	}
+	m = memory{Tree: tree, Files: make(map[string]file, len(entries))}
+	for _, e := range entries {
+		m.Files[e.Path] = file{Mode: e.Mode, Object: e.Object}
+	}
+	return m
 }
 
 // noState says for a person why there is no state.

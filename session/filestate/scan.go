@@ -13,9 +13,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
@@ -25,6 +29,9 @@ import (
 // racyFor is how long ago a file must have changed for its times to tell that it has not
 // changed since: some file systems count in two seconds.
 const racyFor = 2 * time.Second
+
+// readers bounds the files that are read at once for a state.
+const readers = 4
 
 // aside begins the name of the folder in a workspace where files wait to be put in their
 // place. No state has it.
@@ -144,25 +151,26 @@ func (s *scan) write(ctx context.Context, last memory) (State, error) {
 		}
 	}
 	files := make(map[string]file, len(s.files))
-	var changed []gitstate.Changed
+	var unknown []string
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
-		now, before := s.files[path], last.Files[path]
-		if before.same(now) {
+		if before := last.Files[path]; before.same(s.files[path]) {
 			files[path] = before
-			continue
+		} else {
+			unknown = append(unknown, path)
 		}
-		if err := ctx.Err(); err != nil {
-			return State{}, err
-		}
-		read, err := s.read(path, now)
-		if errors.Is(err, fs.ErrNotExist) {
+	}
+	all, err := s.readAll(ctx, unknown)
+	if err != nil {
+		return State{}, err
+	}
+	var changed []gitstate.Changed
+	for i, path := range unknown {
+		read, before := all[i], last.Files[path]
+		if read.Object == "" { // it has gone
 			if before.Object != "" {
 				gone = append(gone, path)
 			}
 			continue
-		}
-		if err != nil {
-			return State{}, &NoneError{fmt.Sprintf("%q cannot be read", path), err}
 		}
 		files[path] = read
 		if read.Object == before.Object && read.Mode == before.Mode {
@@ -226,6 +234,31 @@ func (c *checked) Close() error {
 		return errors.New("a file changed while it was read")
 	}
 	return nil
+}
+
+// readAll reads files for the names of their objects, in the order of their paths. A file that
+// has gone has none.
+func (s *scan) readAll(ctx context.Context, paths []string) ([]file, error) {
+	all := make([]file, len(paths))
+	next := atomic.Int64{}
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(readers, runtime.GOMAXPROCS(0)) {
+		group.Go(func() error {
+			for i := next.Add(1) - 1; i < int64(len(paths)); i = next.Add(1) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				read, err := s.read(paths[i], s.files[paths[i]])
+				if err == nil {
+					all[i] = read
+				} else if !errors.Is(err, fs.ErrNotExist) {
+					return &NoneError{fmt.Sprintf("%q cannot be read", paths[i]), err}
+				}
+			}
+			return nil
+		})
+	}
+	return all, group.Wait()
 }
 
 // read reads a file for the name of its object. If it changed within two seconds, or while

@@ -106,7 +106,7 @@ type Meta interface {
 	// FlushMetadata for now. f must not call the log. After a loss of the lease it does
 	// nothing.
 	UpdateMetadata(f func(*Metadata))
-	// Label changes the labels of a session: Name where Named, Archived, Pinned. When
+	// Label changes the labels of a session: Name where Named, Archived, Pinned, Tags. When
 	// it returns they are stored; the rest of the metadata may follow. A change that
 	// cannot be stored has no effect. ErrBlocked if there is no space. f must not call
 	// the log.
@@ -150,7 +150,8 @@ type Blobs interface {
 	// StaleUploads lists blobs that were uploaded before a time and are not known to be
 	// named by the log: at most 1,000, by their SHA-256. With only, it checks just those.
 	StaleUploads(before time.Time, only []string) ([]string, error)
-	// NameUploads records that the log names uploaded blobs: they never become stale.
+	// NameUploads records that the log names uploaded blobs, or that another session needs
+	// them: they never become stale.
 	NameUploads(shas []string) error
 	// RemoveUploads removes uploaded blobs and their records. No event may name them.
 	RemoveUploads(shas []string) error

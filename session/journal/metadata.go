@@ -8,7 +8,7 @@ import (
 
 // Metadata is a session's summary for lists, and the checkpoint from which its log
 // is opened. It may lag behind the log. It can be rebuilt from the log, except for the
-// labels: Name where Named, Archived, Pinned, Imported.
+// labels: Name where Named, Archived, Pinned, Imported, Tags.
 //
 // The store owns the numbers; UpdateMetadata cannot change them. The session
 // owns the rest.
@@ -37,6 +37,8 @@ type Metadata struct {
 	Status   string `json:"status,omitempty"`
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
+	// Tags are a person's words for lists; a change replaces the list.
+	Tags []string `json:"tags,omitempty"`
 	// Imported means that another hub wrote the events: the log is read-only.
 	Imported bool `json:"imported,omitempty"`
 	// ForkedFrom is the place in another session that this one was forked from. It is
@@ -55,8 +57,9 @@ type Metadata struct {
 	// Interruptions counts interrupted turns; nil if there are none.
 	Interruptions *event.InterruptionCounts `json:"interruptions,omitempty"`
 
-	// Resumable means that a pause or an interruption waits to be resumed. ResumeCount
-	// counts the resumes, and LastResumedAt is the time of the last one; nil before it.
+	// Resumable means that the session waits to be resumed: after a pause, an interruption
+	// or a person's mark. ResumeCount counts the resumes, and LastResumedAt is the time of
+	// the last one; nil before it.
 	Resumable     bool       `json:"resumable,omitempty"`
 	ResumeCount   int        `json:"resume_count,omitempty"`
 	LastResumedAt *time.Time `json:"last_resumed_at,omitempty"`

@@ -27,6 +27,16 @@ type Store interface {
 	// Delete deletes a session with everything beside its log, also a damaged one. It
 	// takes the lease, and closes the log first: readers get ErrClosed.
 	Delete(ctx context.Context, id string) error
+	// Trash puts a session away with everything beside its log, as Delete deletes it:
+	// Restore brings it back as it was.
+	Trash(ctx context.Context, id string) error
+	// Trashed are the sessions that were put away, the last first.
+	Trashed() ([]Trashed, error)
+	// Restore lists a session again that was put away, the last one of that id. Errors
+	// are ErrInvalidID, ErrNotFound, and ErrExists if a session has the id.
+	Restore(ctx context.Context, id string) error
+	// Purge deletes one that was put away. It may be gone already.
+	Purge(ctx context.Context, one Trashed) error
 
 	// List returns the metadata of every session, newest activity first. It opens no
 	// log.
@@ -97,6 +107,16 @@ type Place struct {
 // Compare puts the newest first.
 func (p Place) Compare(other Place) int {
 	return cmp.Or(other.UpdatedAt.Compare(p.UpdatedAt), strings.Compare(other.SessionID, p.SessionID))
+}
+
+// Trashed is a session that was put away.
+type Trashed struct {
+	// Metadata is as it was then.
+	Metadata
+	// At is when it was put away, in UTC and whole milliseconds.
+	At time.Time
+	// Bytes are what its files take.
+	Bytes int64
 }
 
 // Imported is a session that comes whole: from another hub, or with a past.

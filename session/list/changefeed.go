@@ -31,8 +31,17 @@ func NewChangeFeed() *ChangeFeed {
 // or a change in between is missed.
 func (f *ChangeFeed) Changed() <-chan struct{} { return f.bell.Listen() }
 
-// Touch reports that a session's line changed, or that the session is new. A session
-// that was removed stays removed.
+// Add reports a session that is new, or back after it was removed.
+func (f *ChangeFeed) Add(id string) {
+	f.mu.Lock()
+	f.version++
+	f.gone.drop(id)
+	f.changed.put(id, f.version)
+	f.mu.Unlock()
+	f.bell.Ring()
+}
+
+// Touch reports that a session's line changed. A session that was removed stays removed.
 func (f *ChangeFeed) Touch(id string) {
 	f.mu.Lock()
 	if !f.gone.has(id) {

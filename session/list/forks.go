@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/abidehub/abide/session/event"
-	"github.com/abidehub/abide/session/journal"
 )
 
 // Forks knows the forks of each session. It is not stored: each fork names its
@@ -48,12 +47,9 @@ func (f *Forks) Remove(id string) (from string) {
 	return from
 }
 
-// InfoOf returns the line of a session with this metadata. The caller must not change
-// its Forks.
-func (f *Forks) InfoOf(m journal.Metadata) Info {
+// forksOf returns the forks of a session. The caller must not change them.
+func (f *Forks) forksOf(id string) []event.Forked {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	info := infoOf(m)
-	info.Forks = f.of[m.SessionID]
-	return info
+	return f.of[id]
 }

@@ -8,7 +8,8 @@ import (
 // Info is one line of the session list.
 type Info = state.Info
 
-// infoOf returns the line of a session with this metadata, without its forks.
+// infoOf returns the line of a session with this metadata, without its forks and
+// lifecycle.
 func infoOf(m journal.Metadata) Info {
 	worktree := m.Worktree
 	if m.Imported {
@@ -29,6 +30,7 @@ func infoOf(m journal.Metadata) Info {
 		Epoch:       m.Epoch,
 		Archived:    m.Archived,
 		Pinned:      m.Pinned,
+		Tags:        m.Tags,
 		Imported:    m.Imported,
 		ForkedFrom:  m.ForkedFrom,
 		Adopted:     m.Adopted,

@@ -26,11 +26,15 @@ type Options struct {
 	// Status selects sessions with this status. "archived" selects archived
 	// sessions, which no other status includes. "all" selects every session.
 	Status string
+	// Lifecycle selects sessions that are so far; empty selects every one.
+	Lifecycle state.Lifecycle
 	// Project selects sessions with this project root or workspace.
 	Project string
 	// Query selects sessions that contain all its words, in any case, in their
-	// name, last line, agent, project root, workspace or id.
+	// name, tags, last line, agent, project root, workspace or id.
 	Query string
+	// Tags selects sessions with all of these tags.
+	Tags []string
 	// Jobs selects the jobs with this status, AnyJob all jobs. Empty selects every
 	// session.
 	Jobs event.JobStatus
@@ -39,7 +43,7 @@ type Options struct {
 	DelegatedBy, Schedule string
 	// AttemptsOf selects the jobs that attempt the task of this first one, and it.
 	AttemptsOf string
-	// Resumable selects the sessions in which a pause or an interruption waits to be resumed.
+	// Resumable selects the sessions that wait to be resumed.
 	Resumable bool
 	// Said selects the sessions in which something was said.
 	Said bool
@@ -125,6 +129,14 @@ func CheckStatus(status string) error {
 	return fmt.Errorf("%w: status is one of %s", state.ErrInvalid, strings.Join(known, ", "))
 }
 
+// CheckLifecycle reports a lifecycle that there is not, as state.ErrInvalid.
+func CheckLifecycle(l state.Lifecycle) error {
+	if l == "" || slices.Contains(l.Values(), string(l)) {
+		return nil
+	}
+	return fmt.Errorf("%w: lifecycle is one of %s", state.ErrInvalid, strings.Join(l.Values(), ", "))
+}
+
 func decodeCursor(text string, sort Sort) (cursor, error) {
 	var c cursor
 	data, err := base64.RawURLEncoding.DecodeString(text)
@@ -178,7 +190,7 @@ func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata
 	return func(yield func(Info) bool) {
 		for m := range all {
 			info := line(m)
-			if o.Resumable && !info.Resumable || o.Said && info.LastLine == "" || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
+			if o.Resumable && !info.Resumable || o.Lifecycle != "" && o.Lifecycle != info.Lifecycle || o.Said && info.LastLine == "" || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
 				continue
 			}
 			if !yield(info) {
@@ -244,7 +256,7 @@ func (o Options) keeps(m journal.Metadata, status state.Status) bool {
 	if o.Project != "" && o.Project != m.ProjectRoot && o.Project != m.Workspace {
 		return false
 	}
-	return true
+	return !slices.ContainsFunc(o.Tags, func(tag string) bool { return !slices.Contains(m.Tags, tag) })
 }
 
 // hasWords reports whether a line contains all words, which must be lower case.
@@ -252,7 +264,7 @@ func hasWords(m journal.Metadata, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	text := strings.ToLower(strings.Join([]string{m.Name, m.LastLine, m.Agent, m.ProjectRoot, m.Workspace, m.SessionID}, "\n"))
+	text := strings.ToLower(strings.Join([]string{m.Name, m.LastLine, m.Agent, m.ProjectRoot, m.Workspace, m.SessionID, strings.Join(m.Tags, "\n")}, "\n"))
 	for _, word := range words {
 		if !strings.Contains(text, word) {
 			return false

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
@@ -85,6 +88,74 @@ func TestThePagesOfEachOrderHaveEverySessionOnce(t *testing.T) {
 			require.ElementsMatch(t, wanted, ids, "seed %d, %s, pages of %d", seed, sort, limit)
 		}
 	}
+}
+
+func TestTheListIsNarrowedByAllItsTags(t *testing.T) {
+	all := []journal.Metadata{
+		{SessionID: "a", Tags: []string{"release", "Later"}}, {SessionID: "b", Tags: []string{"release"}}, {SessionID: "c", Name: "release"},
+		{SessionID: "d", Tags: []string{"release", "Later"}, Archived: true},
+	}
+	ids := func(o list.Options) (ids []string) {
+		page, err := o.Page(newest(all), line)
+		require.NoError(t, err)
+		require.Equal(t, len(page.Sessions), page.Total)
+		for _, s := range page.Sessions {
+			ids = append(ids, s.SessionID)
+		}
+		return ids
+	}
+	require.Equal(t, []string{"b", "a"}, ids(list.Options{Tags: []string{"release"}}))
+	require.Equal(t, []string{"a"}, ids(list.Options{Tags: []string{"Later", "release"}}))
+	require.Equal(t, []string{"d", "a"}, ids(list.Options{Tags: []string{"Later"}, Status: "all"}))
+	require.Empty(t, ids(list.Options{Tags: []string{"later"}}))
+	require.Equal(t, []string{"a"}, ids(list.Options{Query: "LATER"}), "words find tags")
+	require.Equal(t, []string{"c", "b", "a"}, ids(list.Options{Query: "release"}))
+}
+
+func TestASessionExpiresByAgeAndWithoutItsWorkspace(t *testing.T) {
+	now := time.Date(2026, 2, 21, 14, 3, 7, 0, time.UTC)
+	after := 24 * time.Hour
+	old, recent, folder := now.Add(-after), now.Add(-after+time.Second), t.TempDir()
+	gone := filepath.Join(folder, "gone")
+	require.NoError(t, os.Mkdir(gone, 0o700))
+	all := []journal.Metadata{
+		{SessionID: "a-recent", UpdatedAt: recent, Workspace: folder}, {SessionID: "b-old", UpdatedAt: old, Workspace: folder},
+		{SessionID: "c-resumable", UpdatedAt: old, Workspace: folder, Resumable: true}, {SessionID: "d-running", UpdatedAt: old, Workspace: folder, Status: "running"},
+		{SessionID: "e-ended", UpdatedAt: old, Workspace: folder, Status: "ended"}, {SessionID: "f-gone", UpdatedAt: recent, Workspace: gone},
+		{SessionID: "g-gone, paused", UpdatedAt: recent, Workspace: gone, Status: "paused"}, {SessionID: "h-imported", UpdatedAt: old, Workspace: gone, Imported: true},
+		{SessionID: "i-failed job", UpdatedAt: old, Workspace: folder, Status: "ended", Job: &event.Job{}, JobLine: &event.JobLine{Status: event.JobFailed}},
+	}
+	lines := list.Lines{Forks: list.NewForks(), Expiry: list.NewExpiry(func() time.Duration { return after }, func() time.Time { return now })}
+	of := func() map[state.Lifecycle]string {
+		found, sum := map[state.Lifecycle]string{}, 0
+		for _, l := range state.Lifecycle("").Values() {
+			page, err := list.Options{Lifecycle: state.Lifecycle(l), Sort: list.ByCreated}.Page(newest(all), func(m journal.Metadata) list.Info { return lines.Of(m, m.SessionID == "z") })
+			require.NoError(t, err)
+			sum += page.Total
+			var ids string
+			for _, s := range page.Sessions {
+				ids = s.SessionID[:1] + ids
+			}
+			found[state.Lifecycle(l)] = ids
+		}
+		require.Equal(t, len(all), sum, "each has one")
+		return found
+	}
+	want := map[state.Lifecycle]string{"active": "acdf", "paused": "g", "completed": "eh", "failed": "i", "expired": "b"}
+	require.Equal(t, want, of())
+	expired := func() []string { return lines.Expiry.Look(t.Context(), slices.Values(all)) }
+	expired() // as at the start
+	require.Empty(t, expired())
+	require.Equal(t, want, of())
+	require.NoError(t, os.Remove(gone))
+	require.Equal(t, []string{"f-gone", "g-gone, paused"}, expired(), "the list is told")
+	want["active"], want["expired"] = "acd", "bf"
+	require.Equal(t, want, of())
+	require.NoError(t, os.Mkdir(gone, 0o700))
+	require.Equal(t, []string{"f-gone", "g-gone, paused"}, expired())
+	after = 0
+	require.Equal(t, map[state.Lifecycle]string{"active": "abcdf", "paused": "g", "completed": "eh", "failed": "i", "expired": ""}, of())
+	require.ErrorIs(t, list.CheckLifecycle("done"), state.ErrInvalid)
 }
 
 func TestAnUnknownOrderAndTheCursorOfAnotherAreRefused(t *testing.T) {

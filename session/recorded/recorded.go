@@ -82,7 +82,7 @@ func ReportedBy(p event.Payload, byID string) event.Payload {
 func notReported(p event.Payload) string {
 	switch p := p.(type) {
 	case event.SessionStart, event.SessionEnd, event.SegmentStart, event.Epoch, event.LogTruncated, event.Corrupt,
-		event.TurnInterrupted, event.InterruptionSettled, event.SessionPaused, event.SessionResumed:
+		event.TurnInterrupted, event.InterruptionSettled, event.SessionPaused, event.SessionResumed, event.SessionResumable:
 		return "the hub writes " + string(p.EventType()) + " itself"
 	case event.Note:
 		if p.Stated() {

@@ -41,7 +41,7 @@ func (d Decision) Covers(rows []Drift) error {
 // warnings.
 type NeedsConfirmation struct {
 	Needs []string
-	// What, if set, is what is to be confirmed, in words.
+	// What, if set, says for a person what happens then: a sentence, without its full stop.
 	What string
 }
 
@@ -64,11 +64,10 @@ func (n *NeedsConfirmation) And(more, confirmed []string) error {
 
 // Error implements error.
 func (n *NeedsConfirmation) Error() string {
-	what := n.What
-	if what == "" {
-		what = "what has changed since"
+	if n.What != "" {
+		return n.What
 	}
-	return "confirm " + what + ": " + strings.Join(n.Needs, ", ")
+	return "confirm what has changed since: " + strings.Join(n.Needs, ", ")
 }
 
 // AlreadySettled means that an interruption is already settled, and by which actor.

@@ -219,6 +219,11 @@ type Hub struct {
 	// UndoWait is how long a prompt waits at most until the files are kept as they are
 	// before it; 0 is no undo.
 	UndoWait time.Duration
+	// TrashFor is how long a deleted session can be restored; 0 deletes it at once.
+	TrashFor time.Duration
+	// ExpireAfter is how long nothing happens in an idle session until it is expired; 0 is
+	// never.
+	ExpireAfter time.Duration
 }
 
 // Worktrees say how sessions get their own copies of repositories.

@@ -39,6 +39,8 @@ type BranchAct struct {
 	After  string `json:"after"`
 	// From is the branch that was merged into it.
 	From string `json:"from,omitempty"`
+	// Tip is the commit of From.
+	Tip string `json:"tip,omitempty"`
 	// Remote is the name of the one that it was pushed to.
 	Remote string `json:"remote,omitempty"`
 	// URL is the address of the pull request.

@@ -38,13 +38,44 @@ func Words(err error) string {
 	return text
 }
 
+// fieldError is an error about one field of a request.
+type fieldError struct {
+	error
+	field string
+}
+
+// Unwrap returns the error without its field.
+func (e *fieldError) Unwrap() error { return e.error }
+
+// About names the field of a request that an error is about, as its body has it:
+// policy.preset. An error that names one already keeps it; nil stays nil.
+func About(field string, err error) error {
+	if err == nil || FieldOf(err) != "" {
+		return err
+	}
+	return &fieldError{err, field}
+}
+
+// FieldOf is the field of a request that an error is about; empty if it names none.
+func FieldOf(err error) string {
+	var of *fieldError
+	if errors.As(err, &of) {
+		return of.field
+	}
+	return ""
+}
+
 // AlreadyResolved means that a permission request is already settled.
 type AlreadyResolved struct {
 	// Winner is the outcome that was recorded.
 	Winner event.PermissionOutcome
 }
 
-// Error includes the winner.
+// Error includes the winner, and why it answered where that is recorded.
 func (e *AlreadyResolved) Error() string {
-	return fmt.Sprintf("permission request %s was already answered by %s", e.Winner.PermissionID, e.Winner.By)
+	words := fmt.Sprintf("permission request %s was already answered by %s", e.Winner.PermissionID, e.Winner.By)
+	if e.Winner.Reason != "" {
+		words += ": " + e.Winner.Reason
+	}
+	return words
 }

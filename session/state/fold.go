@@ -84,9 +84,9 @@ type Fold struct {
 	// Title is the agent's, FirstPrompt one made from the first prompt.
 	Title       string `json:"title,omitempty"`
 	FirstPrompt string `json:"first_prompt,omitempty"`
-	// LastPrompt is one made from the latest prompt.
-	LastPrompt string   `json:"last_prompt,omitempty"`
-	Line       LastLine `json:"line"`
+	// Task says what the work since the latest commit is, for its message.
+	Task Task     `json:"task,omitzero"`
+	Line LastLine `json:"line"`
 
 	// Changed is set when a field other than Seq and Line changes. The reader resets
 	// it.
@@ -155,7 +155,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.SegmentStart: // the first one that is kept, perhaps
 		f.Policy = cmp.Or(p.Policy, f.Policy)
 		f.job(p.Job)
-	case event.SessionPaused:
+	case event.SessionPaused, event.SessionResumable:
 	case event.SessionResumed:
 		if p.Way == event.WayLocal || p.Way == event.WaySegmented {
 			f.AgentSessionID = "" // a new agent session is begun
@@ -165,8 +165,8 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 		f.Failed, f.Login, f.Ended, f.PromptSeq = false, false, false, seq
 		f.Interruptions.prompted(at, p)
 		f.Undos.prompted()
-		f.LastPrompt = FirstSentence(string(p.Text))
-		f.FirstPrompt = cmp.Or(f.FirstPrompt, f.LastPrompt)
+		f.Task.prompted(string(p.Text))
+		f.FirstPrompt = cmp.Or(f.FirstPrompt, FirstSentence(string(p.Text)))
 		f.Line.say(p.Text)
 	case event.TurnStart:
 		f.Given++
@@ -250,6 +250,7 @@ func (f *Fold) applyStatement(n event.Note) bool {
 	}
 	if n.Method == NoteBranch {
 		f.Acts = applyAct(f.Acts, n)
+		f.Task.acted(f.Acts)
 		return true
 	}
 	if n.Method == transcript.NoteForked {

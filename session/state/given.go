@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,6 +54,31 @@ func GivenName(name string) (string, error) {
 		return "", fmt.Errorf("%w: nothing of this name can be seen; use at least one letter, digit or sign", ErrInvalid)
 	}
 	return name, nil
+}
+
+// The limits of a session's tags; maxTag is in characters.
+const (
+	maxTag  = 40
+	maxTags = 20
+)
+
+// GivenTags returns the tags that a person gave, trimmed, each once. It is nil without
+// tags.
+func GivenTags(given []string) ([]string, error) {
+	var tags []string
+	for _, tag := range given {
+		tag = strings.TrimSpace(tag)
+		if tag == "" || utf8.RuneCountInString(tag) > maxTag || !Printable(tag) || strings.Contains(tag, ",") || strings.IndexFunc(tag, seen) < 0 {
+			return nil, fmt.Errorf("%w: a tag has 1 to %d printable characters and no comma", ErrInvalid, maxTag)
+		}
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	if len(tags) > maxTags {
+		return nil, fmt.Errorf("%w: a session has at most %d tags", ErrInvalid, maxTags)
+	}
+	return tags, nil
 }
 
 // seen reports whether a rune is visible by itself. Combining marks are not, nor

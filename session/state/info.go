@@ -15,14 +15,18 @@ type Info struct {
 	ProjectRoot string    `json:"project_root,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
 	// UpdatedAt is the time of the newest event.
-	UpdatedAt  time.Time `json:"updated_at"`
-	Status     Status    `json:"status"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Status    Status    `json:"status"`
+	// Lifecycle is how far the session is. It follows from the status, age and workspace.
+	Lifecycle  Lifecycle `json:"lifecycle"`
 	EventCount int64     `json:"event_count"`
 	MinSeq     event.Seq `json:"min_seq"`
 	MaxSeq     event.Seq `json:"max_seq"`
 	Epoch      string    `json:"epoch"`
 	Archived   bool      `json:"archived"`
 	Pinned     bool      `json:"pinned"`
+	// Tags are a person's words for lists, in the order given.
+	Tags []string `json:"tags,omitempty"`
 	// Imported sessions come from another hub and are read-only.
 	Imported bool `json:"imported,omitempty"`
 	// ForkedFrom is the place in another session that this one was forked from, and
@@ -38,7 +42,8 @@ type Info struct {
 	// LastLine is the open request if the session needs a person, the problem if it
 	// failed, else the last line of the newest message.
 	LastLine string `json:"last_line,omitempty"`
-	// Resumable means that a pause or an interruption waits to be resumed.
+	// Resumable means that the session waits to be resumed: after a pause, an interruption
+	// or a person's mark.
 	Resumable bool `json:"resumable,omitempty"`
 	// ResumeCount counts the resumes. LastResumedAt is the time of the last one; nil before it.
 	ResumeCount   int        `json:"resume_count,omitempty"`

@@ -28,6 +28,10 @@ const (
 	NoteJobResult = "abide/job_result"
 )
 
+// PolicyDenies is why the hub rejects a request of an agent that the policy of its job does
+// not allow.
+const PolicyDenies = "the job's policy does not allow it"
+
 // JobReport is how a job ended, for the session that delegated it.
 type JobReport struct {
 	JobID  string          `json:"job_id"`
@@ -81,15 +85,22 @@ type Job struct {
 	RoundOver bool `json:"round_over,omitempty"`
 	// Round is the present round.
 	Round Round `json:"round,omitzero"`
-	// Tokens is the most that the agent's context had, Cost the latest report.
-	Tokens int64   `json:"tokens,omitempty"`
-	Cost   float64 `json:"cost,omitempty"`
+	// Tokens is the most that the agent's context had, Cost the latest report. Updated means
+	// that the agent reports its context while it works; else the end of a turn does.
+	Tokens  int64   `json:"tokens,omitempty"`
+	Updated bool    `json:"updated,omitempty"`
+	Cost    float64 `json:"cost,omitempty"`
 	// Output counts the bytes that the agent and its tools said.
 	Output int64 `json:"output,omitempty"`
-	// Denied counts the requests that its policy refused.
+	// Denied counts the requests that its policy refused, and what the hub refused to do for
+	// the agent.
 	Denied int `json:"denied,omitempty"`
 	// End is the end of the latest turn; nil while it is open, and before the first.
 	End *event.TurnEnd `json:"end,omitempty"`
+	// Again means that the latest turn ended with an error of the model's provider after which
+	// the job tries once more by itself. Tries counts these since the last round that ended.
+	Again bool `json:"again,omitempty"`
+	Tries int  `json:"tries,omitempty"`
 	// Answer is the beginning of the agent's newest message.
 	Answer    string `json:"answer,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
@@ -134,6 +145,8 @@ func (j *Job) Status(session Status) event.JobStatus {
 		return j.Step.Status
 	case j.Step.Status == "":
 		return event.JobQueued
+	case session == StatusInterrupted && j.Step.Status == event.JobRunning && j.End != nil && ofProvider(*j.End):
+		return event.JobRunning // it tries again, or fails, and waits for nobody
 	case session == StatusNeedsYou || session == StatusInterrupted || session == StatusPaused || session == StatusDamaged:
 		return event.JobParked
 	}
@@ -144,7 +157,7 @@ func (j *Job) Status(session Status) event.JobStatus {
 func (j *Job) Line(session Status, waits string) event.JobLine {
 	line := JobLineOf(j.Given)
 	line.Status, line.Reason, line.Rounds, line.Last = j.Status(session), j.Step.Reason, j.Rounds, j.Last
-	if line.Status == event.JobParked {
+	if line.Status == event.JobParked && j.Step.Status != event.JobParked {
 		line.Reason = waits
 	}
 	if at := j.StartedAt; !at.IsZero() {
@@ -206,18 +219,49 @@ func (j *Job) apply(at time.Time, p event.Payload, tools *ToolCalls) {
 	case event.ToolCallUpdate:
 		j.call(p.ToolCallFields, tools)
 	case event.UserPrompt:
-		j.End, j.Became = nil, nil
+		j.End, j.Became, j.Again = nil, nil, false
+		if j.Step.Status == event.JobParked {
+			j.Step = event.JobStep{Status: event.JobRunning}
+		}
 	case event.TurnEnd:
 		j.roundOver(tools)
 		j.End = &event.TurnEnd{StopReason: p.StopReason, By: p.By, ByID: p.ByID, Error: p.Error}
+		if j.Again = j.Tries < mostTries && passes(p); j.Again {
+			j.Tries++
+		}
+		if !j.Updated {
+			j.Tokens = max(j.Tokens, ContextOf(p.Usage))
+		}
 	case event.Usage:
+		j.Updated = true
 		j.Tokens = max(j.Tokens, p.Used)
 		if p.Cost != nil {
 			j.Cost = max(j.Cost, p.Cost.Amount)
 		}
+	case event.PermissionOutcome:
+		if p.By == ByHub && p.Reason == PolicyDenies {
+			j.Denied++
+		}
+	case event.Error:
+		if p.Code == event.CodeForbidden {
+			j.Denied++
+		}
 	case event.Note:
 		j.statement(at, p)
 	}
+}
+
+// ContextOf returns the tokens in the agent's context according to the usage that came with
+// the end of a turn; 0 if unknown. OpenCode reports it there alone.
+func ContextOf(usage json.RawMessage) int64 {
+	var u struct {
+		Input  int64 `json:"inputTokens"`
+		Read   int64 `json:"cachedReadTokens"`
+		Write  int64 `json:"cachedWriteTokens"`
+		Output int64 `json:"outputTokens"`
+	}
+	_ = json.Unmarshal(usage, &u) // an unknown form counts as none
+	return u.Input + u.Read + u.Write + u.Output
 }
 
 // roundOver notes that the model answers again after calls that ended.
@@ -288,7 +332,7 @@ func (j *Job) statement(at time.Time, n event.Note) {
 	case NoteCheckpoint:
 		var c event.JobCheckpoint
 		if json.Unmarshal(n.Raw, &c) == nil {
-			j.Rounds, j.Last, j.Round, j.RoundOver = c.N, c.Line, Round{}, false
+			j.Rounds, j.Last, j.Round, j.RoundOver, j.Tries = c.N, c.Line, Round{}, false, 0
 		}
 	case NoteJobAnswer:
 		var a event.JobAnswer

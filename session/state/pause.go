@@ -22,7 +22,8 @@ type Pauses struct {
 	// Way is how the next prompt's agent gets the session so far, if a person chose
 	// that without a prompt; empty if not.
 	Way event.ResumeWay `json:"way,omitempty"`
-	// Resumable means that a pause or an interruption waits to be resumed.
+	// Resumable means that the session waits to be resumed: after a pause, an interruption
+	// or a person's mark.
 	Resumable bool `json:"resumable,omitempty"`
 	// Resumed counts the resumes, and LastAt is the time of the last one.
 	Resumed int       `json:"resumed,omitempty"`
@@ -37,6 +38,8 @@ func (s *Pauses) apply(at time.Time, p event.Payload) bool {
 	case event.SessionResumed:
 		s.Way = p.Way
 		s.resumed(at)
+	case event.SessionResumable:
+		s.Resumable = p.Resumable
 	case event.TurnInterrupted:
 		s.Resumable = true
 	case event.InterruptionSettled:

@@ -19,6 +19,11 @@ const titleBytes = 4 << 10
 // sentence on its first line, cut at a word. It is empty for a prompt without
 // letters.
 func FirstSentence(text string) string {
+	return strings.Clone(Cut(firstSentence(text), titleRunes)) // without the text
+}
+
+// firstSentence is FirstSentence of any length.
+func firstSentence(text string) string {
 	line := ""
 	for candidate := range strings.Lines(text) {
 		candidate = strings.TrimLeft(candidate, "#>*-+ \t")
@@ -28,7 +33,7 @@ func FirstSentence(text string) string {
 			break
 		}
 	}
-	return strings.Clone(Cut(sentence(line), titleRunes)) // without the text
+	return sentence(line)
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

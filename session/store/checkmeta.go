@@ -46,8 +46,8 @@ func (c *checking) labels() {
 		c.add(ProblemUnreadable, labelsName, 0, "%v", err)
 	case err != nil:
 		c.add(ProblemMetadata, labelsName, 0, "%s", whyNoMetadata(err))
-	case c.hasMeta && !c.live && given != labelsOf(&c.meta):
-		c.add(ProblemMetadata, labelsName, 0, "name, pin or archive flag are not those of %s", metadataName)
+	case c.hasMeta && !c.live && !given.equal(labelsOf(&c.meta)):
+		c.add(ProblemMetadata, labelsName, 0, "name, pin, archive flag or tags are not those of %s", metadataName)
 	}
 }
 

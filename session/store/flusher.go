@@ -114,6 +114,7 @@ func (k *flusher) run(ctx context.Context, idle bool) {
 			return
 		case errors.Is(err, journal.ErrFrozen):
 			retry = 0 // only reopening helps
+			k.idle.Reset(k.idleAfter)
 			k.failed(err, 0)
 		default:
 			retry = min(max(2*retry, retryFirst), retryLast)

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
@@ -19,11 +20,19 @@ type labels struct {
 	Archived bool   `json:"archived,omitempty"`
 	Pinned   bool   `json:"pinned,omitempty"`
 	Imported bool   `json:"imported,omitempty"`
+	// Tags are replaced whole, never changed in place.
+	Tags []string `json:"tags,omitempty"`
+}
+
+// equal reports whether both are the same labels of the same session.
+func (l labels) equal(other labels) bool {
+	return l.SessionID == other.SessionID && l.Name == other.Name && l.Archived == other.Archived && l.Pinned == other.Pinned &&
+		l.Imported == other.Imported && slices.Equal(l.Tags, other.Tags)
 }
 
 // labelsOf returns the metadata's labels.
 func labelsOf(m *journal.Metadata) labels {
-	given := labels{SessionID: m.SessionID, Archived: m.Archived, Pinned: m.Pinned, Imported: m.Imported}
+	given := labels{SessionID: m.SessionID, Archived: m.Archived, Pinned: m.Pinned, Imported: m.Imported, Tags: m.Tags}
 	if m.Named {
 		given.Name = m.Name
 	}
@@ -32,7 +41,7 @@ func labelsOf(m *journal.Metadata) labels {
 
 // label applies the labels to the metadata.
 func label(m *journal.Metadata, given labels) {
-	m.Archived, m.Pinned, m.Imported = given.Archived, given.Pinned, given.Imported
+	m.Archived, m.Pinned, m.Imported, m.Tags = given.Archived, given.Pinned, given.Imported, given.Tags
 	if m.Named && given.Name == "" {
 		m.Name = "" // allow automatic names again
 	}

@@ -149,7 +149,7 @@ func (s *metadataFile) writeFiles() error {
 	} else {
 		m.FrozenSeq = 0
 	}
-	if given := labelsOf(&m); given != s.labels {
+	if given := labelsOf(&m); !given.equal(s.labels) {
 		if err := writeLabels(s.fs, s.dir, given); err != nil {
 			return fmt.Errorf("session %s: %w", s.id, err)
 		}
@@ -188,7 +188,7 @@ func (s *metadataFile) updatedAt() time.Time {
 	return logfile.Stamp(s.touched.Load()).Time()
 }
 
-// Label changes the labels of a session: Name where Named, Archived, Pinned. When
+// Label changes the labels of a session: Name where Named, Archived, Pinned, Tags. When
 // it returns they are on the device; metadata.json follows. A change that cannot be
 // written has no effect. ErrBlocked if there is no space. f must not call the log.
 func (s *metadataFile) Label(f func(*journal.Metadata)) error {
@@ -201,7 +201,7 @@ func (s *metadataFile) Label(f func(*journal.Metadata)) error {
 	m := s.meta.Clone()
 	s.mu.Unlock()
 	f(&m)
-	if given := labelsOf(&m); given != s.labels {
+	if given := labelsOf(&m); !given.equal(s.labels) {
 		if err := writeLabels(s.fs, s.dir, given); err != nil {
 			// The rename may have happened.
 			if writeLabels(s.fs, s.dir, s.labels) != nil {

@@ -7,6 +7,7 @@ const (
 	hubName       = "hub.json"
 	lockName      = "LOCK"
 	sessionsDir   = "sessions"
+	trashDir      = "trash"
 	newPrefix     = ".new-"     // of a session being created
 	deletedPrefix = ".deleted-" // of a session being deleted
 )

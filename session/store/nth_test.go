@@ -124,7 +124,8 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 								break
 							}
 						}
-						require.True(t, n > 1 || at > 0, "no kill came right before the step")
+						// A step of the trace may have come by chance, as after a failed write.
+						require.True(t, n > 1 || at > 0 || !slices.Contains(s.steps, step), "no kill came right before the step")
 						if at == 0 || !soak() {
 							return
 						}

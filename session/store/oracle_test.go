@@ -36,11 +36,12 @@ type given struct {
 	name             string
 	named            bool
 	archived, pinned bool
+	tags             string
 	lastLine         string
 }
 
 func givenOf(m journal.Metadata) given {
-	return given{m.Name, m.Named, m.Archived, m.Pinned, m.LastLine}
+	return given{m.Name, m.Named, m.Archived, m.Pinned, strings.Join(m.Tags, ","), m.LastLine}
 }
 
 // oracle records the promises of a store, outside of the store.

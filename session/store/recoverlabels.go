@@ -31,8 +31,8 @@ func (r *recovery) readLabels() error {
 	r.log.metadataFile.labels = given
 	before := labelsOf(&r.meta)
 	label(&r.meta, given)
-	if r.hasMeta && before != given {
-		r.did("took name, pin and archive flag from %s, which is newer than the metadata", labelsName)
+	if r.hasMeta && !before.equal(given) {
+		r.did("took name, pin, archive flag and tags from %s, which is newer than the metadata", labelsName)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type segment struct {
 	last    event.Seq // zero while active
 	readers int
 	retired bool
+	resting bool // to be closed by its last reader, and opened again when needed
 }
 
 // acquire returns the segment's file; release must follow.
@@ -62,6 +63,9 @@ func (s *segment) release() {
 		s.file.Close() // the file was synced or is discarded
 		s.file = nil
 	}
+	if s.resting && s.readers == 0 {
+		s.closeForNow()
+	}
 }
 
 // retire closes the file as soon as it has no reader.
@@ -77,17 +81,27 @@ func (s *segment) retire() error {
 	return err
 }
 
-// rest closes a sealed segment's file until it is needed again.
+// rest closes a sealed segment's file until it is needed again, at once or when its
+// readers have released it.
 func (s *segment) rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last != 0 && s.readers == 0 && s.file != nil {
-		s.file.Close() // only read from
-		s.file = nil
-		s.looked.Store(false)
-		s.stray.Store(false)
+	s.resting = s.last != 0 && s.file != nil
+	if s.resting && s.readers == 0 {
+		s.closeForNow()
 	}
 	s.index.Drop()
+}
+
+// closeForNow is called with mu held and without readers.
+func (s *segment) closeForNow() {
+	s.resting = false
+	if s.file != nil {
+		s.file.Close() // only read from
+		s.file = nil
+	}
+	s.looked.Store(false)
+	s.stray.Store(false)
 }
 
 // seal says that the file was renamed and is complete.

@@ -151,22 +151,27 @@ func (s *Store) load() error {
 		return err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i, id := range ids {
 		s.sessions[id] = &entryOf{meta: found[i]}
 	}
+	s.mu.Unlock()
+	s.finishPurges()
 	return nil
 }
 
 // readListed reads one session's metadata for lists. If it is unreadable, the
 // session is still listed, so that it can be opened and its metadata rebuilt.
 func (s *Store) readListed(id string) journal.Metadata {
-	dir := filepath.Join(s.root(), id)
+	return s.readIn(filepath.Join(s.root(), id))
+}
+
+// readIn is readListed of a session whose directory is dir.
+func (s *Store) readIn(dir string) journal.Metadata {
 	m, err := readMetadata(s.opts.FS, dir)
 	if err == nil || errors.Is(err, errDoubtful) {
 		return m // good enough for a list
 	}
-	m = journal.Metadata{SessionID: id}
+	m = journal.Metadata{SessionID: filepath.Base(dir)}
 	if given, err := readLabels(s.opts.FS, dir); err == nil {
 		label(&m, given)
 	}
@@ -180,8 +185,8 @@ func (s *Store) readListed(id string) journal.Metadata {
 // removeAbandoned removes a session that was being created or deleted when its
 // program ended.
 func (s *Store) removeAbandoned(dir string) {
-	// The rename may not be synced: see Delete.
-	err := s.opts.FS.SyncDir(s.root())
+	// The rename may not be synced: see putAway.
+	err := s.opts.FS.SyncDir(filepath.Dir(dir))
 	if err == nil {
 		err = s.opts.FS.RemoveAll(dir)
 	}
@@ -190,7 +195,19 @@ func (s *Store) removeAbandoned(dir string) {
 	}
 }
 
+// finishPurges removes what a program that ended was removing from the trash.
+func (s *Store) finishPurges() {
+	names, _ := s.opts.FS.ReadDir(s.trash()) // there may be none
+	for _, n := range names {
+		if strings.HasPrefix(n.Name(), deletedPrefix) {
+			s.removeAbandoned(filepath.Join(s.trash(), n.Name()))
+		}
+	}
+}
+
 func (s *Store) root() string { return filepath.Join(s.dir, sessionsDir) }
+
+func (s *Store) trash() string { return filepath.Join(s.dir, trashDir) }
 
 // Dir is the absolute path of the data directory.
 func (s *Store) Dir() string { return s.dir }
@@ -344,8 +361,21 @@ func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
 // Delete deletes a session with all its files, also a damaged one. It closes the
 // log first: readers get ErrClosed.
 func (s *Store) Delete(ctx context.Context, id string) error {
+	err := s.putAway(ctx, id, filepath.Join(s.root(), deletedPrefix+id))
+	if err == nil {
+		err = s.opts.FS.RemoveAll(filepath.Join(s.root(), deletedPrefix+id))
+	}
+	if err != nil {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	return nil
+}
+
+// putAway closes a session's log and renames its directory. The new name is on the device
+// when it returns. A session that cannot be renamed stays listed.
+func (s *Store) putAway(ctx context.Context, id, to string) error {
 	if err := allAway(s.opts.FS, s.root()); err != nil {
-		return fmt.Errorf("delete session %s: %w", id, err) // it would come back with them
+		return err // it would come back with them
 	}
 	l, err := s.Log(ctx, id)
 	if errors.Is(err, journal.ErrInvalidID) || errors.Is(err, journal.ErrClosed) || ctx.Err() != nil {
@@ -364,19 +394,29 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 			s.opts.Logger.Warn("log of a deleted session cannot be closed", "session", id, "err", err)
 		}
 	}
-	gone := filepath.Join(s.root(), deletedPrefix+id)
-	if err := s.opts.FS.Rename(filepath.Join(s.root(), id), gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("delete session %s: %w", id, err)
+	from := filepath.Join(s.root(), id)
+	if err := s.opts.FS.Rename(from, to); err != nil {
+		if _, there := s.opts.FS.Stat(from); errors.Is(there, fs.ErrNotExist) {
+			return s.opts.FS.SyncDir(s.root())
+		}
+		s.list(id)
+		return err
 	}
 	// A power cut may undo the rename, and must not leave half a session.
-	err = s.opts.FS.SyncDir(s.root())
-	if err == nil {
-		err = s.opts.FS.RemoveAll(gone)
+	if parent := filepath.Dir(to); parent != s.root() {
+		if err := s.opts.FS.SyncDir(parent); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("delete session %s: %w", id, err)
-	}
-	return nil
+	return s.opts.FS.SyncDir(s.root())
+}
+
+// list lists a session whose directory is there.
+func (s *Store) list(id string) {
+	meta := s.readListed(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[id] = &entryOf{meta: meta}
 }
 
 // Close syncs every log, marks the run as clean and releases the data directory. A

@@ -144,7 +144,7 @@ var plainStories = []story{
 			l := p.create()
 			p.say(l, func(m *journal.Metadata) { m.Name, m.Named = "Mine", true })
 			p.flush(l)
-			p.say(l, func(m *journal.Metadata) { m.Pinned, m.Archived = true, true })
+			p.say(l, func(m *journal.Metadata) { m.Pinned, m.Archived, m.Tags = true, true, []string{"a tag"} })
 			p.flush(l)
 			p.say(l, func(m *journal.Metadata) { m.Name, m.Named = "", false })
 			p.flush(l)

@@ -143,7 +143,7 @@ func (t *Transcript) apply(e event.Event, payload event.Payload) {
 		t.add(e, &Entry{Kind: Problem, Text: "an event could not be read: " + p.Reason})
 	case event.TurnInterrupted:
 		t.turn(e.Turn).Interrupted = &p
-	case event.InterruptionSettled, event.SessionPaused, event.SessionResumed, event.WorkspaceSeen, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
+	case event.InterruptionSettled, event.SessionPaused, event.SessionResumed, event.SessionResumable, event.WorkspaceSeen, event.TurnStart, event.AgentStarted, event.Mode, event.Config, event.Commands, event.Usage, event.SegmentStart:
 		// state, which a transcript does not tell
 	case event.Note:
 		if !p.Background() {

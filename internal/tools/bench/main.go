@@ -83,6 +83,7 @@ func groups(b *bench) []group {
 		{"wake", measureWake},
 		{"terminal", measureTerminal},
 		{"undo", measureUndo},
+		{"jobs", measureJobs},
 	}
 }
 

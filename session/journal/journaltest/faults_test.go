@@ -344,6 +344,14 @@ type immortal struct{ *memory.Store }
 
 func (immortal) Delete(context.Context, string) error { return nil }
 
+type shredder struct{ *memory.Store }
+
+func (s shredder) Trash(ctx context.Context, id string) error { return s.Delete(ctx, id) }
+
+type fullTrash struct{ *memory.Store }
+
+func (fullTrash) Purge(context.Context, journal.Trashed) error { return nil }
+
 type generous struct{ *memory.Store }
 
 func (s generous) Lease(ctx context.Context, id string) (journal.Lease, error) {
@@ -429,6 +437,8 @@ func TestABrokenJournalFailsTheSuite(t *testing.T) {
 		{"lists the oldest first", "the list has the newest first and opens no log", func(s *memory.Store) journal.Store { return oldestFirst{s} }},
 		{"has no stored lines", "the stored lines are there without opening a log", func(s *memory.Store) journal.Store { return lineless{s} }},
 		{"deletes nothing", "a deleted session stays deleted", func(s *memory.Store) journal.Store { return immortal{s} }},
+		{"deletes what is put away", "a session in the trash is restored whole, or purged", func(s *memory.Store) journal.Store { return shredder{s} }},
+		{"purges nothing", "a session in the trash is restored whole, or purged", func(s *memory.Store) journal.Store { return fullTrash{s} }},
 		{"grants each lease", "a lease that another hub holds is refused", func(s *memory.Store) journal.Store { return generous{s} }},
 		{"owns every session", "a lease that another hub holds is refused", func(s *memory.Store) journal.Store { return ownsAll{s} }},
 		{"keeps a released lease", "a lease that another hub holds is refused", func(s *memory.Store) journal.Store { return keepsLease{s} }},

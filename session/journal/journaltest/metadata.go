@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,12 +20,14 @@ func labelsFirst(t T, s Subject) {
 	h, l := fresh(t, s)
 	l.UpdateMetadata(func(m *journal.Metadata) { m.Name, m.LastLine = "by the hub", "flushed" })
 	require.NoError(t, l.FlushMetadata(ctx))
-	require.NoError(t, l.Label(func(m *journal.Metadata) { m.Name, m.Named, m.Pinned = "by a person", true, true }))
+	require.NoError(t, l.Label(func(m *journal.Metadata) {
+		m.Name, m.Named, m.Pinned, m.Tags = "by a person", true, true, []string{"a", "b"}
+	}))
 	check := func() {
 		listed, _ := h.Listed(l.ID())
 		for _, m := range []journal.Metadata{l.Metadata(), listed} {
 			require.Equal(t, "by a person", m.Name)
-			require.True(t, m.Named && m.Pinned && !m.Archived)
+			require.True(t, m.Named && m.Pinned && !m.Archived && len(m.Tags) == 2)
 			require.Equal(t, "flushed", m.LastLine)
 		}
 	}
@@ -104,6 +107,82 @@ func deletes(t T, s Subject) {
 	h.Kill()
 	h = s.Open(t)
 	check()
+	require.NoError(t, h.Close())
+}
+
+func trashes(t T, s Subject) {
+	ctx := context.Background()
+	h, l := fresh(t, s)
+	id := l.ID()
+	put(t, l, prompt("one"), message("two"), large("b"))
+	require.NoError(t, l.Files().Replace("beside.json", func(w io.Writer) error {
+		_, err := io.WriteString(w, "{}")
+		return err
+	}))
+	require.NoError(t, l.Label(func(m *journal.Metadata) { m.Name, m.Named, m.Pinned = "kept", true, true }))
+	want, epoch := all(t, l), l.Epoch()
+	stays, goes := create(t, h), create(t, h)
+	require.NoError(t, h.Trash(ctx, goes))
+	require.NoError(t, h.Trash(ctx, id))
+	_, err := l.ReadAfter(ctx, 0, 1)
+	require.ErrorIs(t, err, journal.ErrClosed)
+	inTrash := func(ids ...string) {
+		t.Helper()
+		found, err := h.Trashed()
+		require.NoError(t, err)
+		var have []string
+		for _, one := range found {
+			have = append(have, one.SessionID)
+			require.WithinDuration(t, time.Now(), one.At, time.Minute)
+			require.Positive(t, one.Bytes)
+		}
+		require.ElementsMatch(t, ids, have)
+	}
+	for range 2 {
+		require.Equal(t, []string{stays}, idsOf(h.Newest(journal.Place{})))
+		_, err := h.Lease(ctx, id)
+		require.ErrorIs(t, err, journal.ErrNotFound)
+		require.ErrorIs(t, h.Trash(ctx, id), journal.ErrNotFound)
+		inTrash(id, goes)
+		h.Kill()
+		h = s.Open(t)
+	}
+	require.ErrorIs(t, h.Restore(ctx, stays), journal.ErrNotFound)
+	require.ErrorIs(t, h.Restore(ctx, "no-id"), journal.ErrInvalidID)
+	require.NoError(t, h.Restore(ctx, id))
+	require.ErrorIs(t, h.Restore(ctx, id), journal.ErrNotFound)
+	inTrash(goes)
+	check := func() {
+		t.Helper()
+		l := open(t, h, id)
+		require.Equal(t, epoch, l.Epoch())
+		require.Equal(t, want, all(t, l))
+		require.Equal(t, "kept", l.Metadata().Name)
+		require.True(t, l.Metadata().Pinned)
+		data, err := l.Files().Read("beside.json")
+		require.NoError(t, err)
+		require.Equal(t, "{}", string(data))
+		for _, sha := range must(l.BlobNames()) {
+			read(t, l, sha)
+		}
+	}
+	check()
+	h.Kill()
+	h = s.Open(t)
+	check()
+	require.NoError(t, h.Trash(ctx, id))
+	found, err := h.Trashed()
+	require.NoError(t, err)
+	for _, one := range found {
+		require.NoError(t, h.Purge(ctx, one))
+		require.NoError(t, h.Purge(ctx, one), "it may be gone already")
+	}
+	inTrash()
+	require.ErrorIs(t, h.Restore(ctx, id), journal.ErrNotFound)
+	h.Kill()
+	h = s.Open(t)
+	inTrash()
+	require.Equal(t, []string{stays}, idsOf(h.Newest(journal.Place{})))
 	require.NoError(t, h.Close())
 }
 

@@ -88,6 +88,7 @@ func Promises() []Promise {
 		{"the list has the newest first and opens no log", lists},
 		{"the stored lines are there without opening a log", lines},
 		{"a deleted session stays deleted", deletes},
+		{"a session in the trash is restored whole, or purged", trashes},
 		{"an import keeps seqs, epoch and blobs", imports},
 		{"equal bytes are one blob", blobsOnce},
 		{"an upload is stale until the log names it", uploads},

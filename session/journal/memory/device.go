@@ -33,6 +33,7 @@ const (
 type Device struct {
 	mu       sync.Mutex
 	sessions map[string]*kept
+	trash    []trashed // the last first
 	files    map[string][]byte
 	derived  map[string][]byte
 	full     map[string]bool
@@ -62,15 +63,23 @@ func (d *Device) Copy() *Device {
 	c := NewDevice()
 	c.files, c.derived = maps.Clone(d.files), maps.Clone(d.derived)
 	for id, k := range d.sessions {
-		left := newKept(id, k.epoch)
-		left.events, left.at, left.meta = slices.Clone(k.events), k.at, k.meta.Clone()
-		left.blobs, left.files, left.made = maps.Clone(k.blobs), maps.Clone(k.files), maps.Clone(k.made)
-		for sha, records := range k.sent {
-			left.sent[sha] = slices.Clone(records)
-		}
-		c.sessions[id] = left
+		c.sessions[id] = k.copy()
+	}
+	for _, t := range d.trash {
+		c.trash = append(c.trash, trashed{t.kept.copy(), t.at})
 	}
 	return c
+}
+
+// copy returns the session's bytes with no holder and no readers.
+func (k *kept) copy() *kept {
+	left := newKept(k.id, k.epoch)
+	left.events, left.at, left.meta = slices.Clone(k.events), k.at, k.meta.Clone()
+	left.blobs, left.files, left.made = maps.Clone(k.blobs), maps.Clone(k.files), maps.Clone(k.made)
+	for sha, records := range k.sent {
+		left.sent[sha] = slices.Clone(records)
+	}
+	return left
 }
 
 // room returns why bytes of a kind cannot be stored. The caller holds mu.

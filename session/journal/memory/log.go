@@ -308,7 +308,7 @@ func (h *held) Label(f func(*journal.Metadata)) error {
 	if m.Named || k.Named {
 		k.Name, k.Named = m.Name, m.Named
 	}
-	k.Pinned, k.Archived, k.Imported = m.Pinned, m.Archived, m.Imported
+	k.Pinned, k.Archived, k.Imported, k.Tags = m.Pinned, m.Archived, m.Imported, m.Tags
 	return nil
 }
 

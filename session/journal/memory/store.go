@@ -263,19 +263,28 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	}
 	s.device.mu.Lock()
 	defer s.device.mu.Unlock()
+	_, err := s.remove(id)
+	return err
+}
+
+// remove takes a session from the device and ends its readers. The caller holds mu.
+func (s *Store) remove(id string) (*kept, error) {
 	k, err := s.find(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if k.holder != nil && k.holder != s {
-		return fmt.Errorf("delete session %s: %w", id, journal.ErrHeld)
+		return nil, fmt.Errorf("delete session %s: %w", id, journal.ErrHeld)
+	}
+	if l := s.open[id]; l != nil && k.holder == s {
+		l.flush()
 	}
 	k.gone = true
 	k.fence++
 	k.bell.RingNow()
 	delete(s.device.sessions, id)
 	delete(s.open, id)
-	return nil
+	return k, nil
 }
 
 // List implements journal.Store.

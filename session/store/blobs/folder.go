@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"sync"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
@@ -27,6 +28,9 @@ type Folder struct {
 	dir     string // the folder in it
 	refuse  func() error
 	full    func(error) error
+
+	// records is held while the record of an upload is read and replaced.
+	records sync.Mutex
 }
 
 // New returns the folder of the session in a directory. The first blob creates the

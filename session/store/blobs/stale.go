@@ -39,8 +39,10 @@ func (s *Folder) StaleUploads(before time.Time, only []string) ([]string, error)
 	return stale, nil
 }
 
-// NameUploads records that the log names uploaded blobs: they never become stale.
+// NameUploads records that uploaded blobs are needed: they never become stale.
 func (s *Folder) NameUploads(shas []string) error {
+	s.records.Lock()
+	defer s.records.Unlock()
 	byBlob, err := s.uploads()
 	for _, sha := range shas {
 		for _, path := range byBlob[sha] {

@@ -28,7 +28,7 @@ type uploadRecord struct {
 	// UploadedAt is the time of the last upload; records of earlier versions have
 	// none.
 	UploadedAt time.Time `json:"uploaded_at,omitzero"`
-	// Named means that an event of the log names the blob.
+	// Named means that an event of the log names the blob, or a job was given it.
 	Named bool `json:"named,omitempty"`
 }
 
@@ -44,6 +44,8 @@ func (s *Folder) NoteUpload(ctx context.Context, a event.Attachment, at time.Tim
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.records.Lock()
+	defer s.records.Unlock()
 	path := s.uploadPath(a)
 	if r, err := s.uploadRecord(path); err == nil && r.kept() {
 		// A crash may have come between creating the name and syncing it.
