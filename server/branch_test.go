@@ -99,3 +99,33 @@ func TestABranchSaysWhetherACommitIsSigned(t *testing.T) {
 	require.NoError(t, h.manager.Configure(now))
 	require.Contains(t, look(), `"signing":"signed"`)
 }
+
+func TestASquashedBranchReadsMergedAlsoWhereTheBaseWentOn(t *testing.T) {
+	h := startHub(t, hubOptions{git: newGit(t), files: withGit(t)})
+	s := h.session()
+	root := s.Info().Workspace
+	commit := func(text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(filepath.Join(root, "a"), []byte(text), 0o600))
+		git(t, root, "add", "a")
+		git(t, root, "commit", "-q", "-m", text)
+	}
+	git(t, root, "init", "-q", "-b", "main")
+	git(t, root, "config", "user.name", "a")
+	git(t, root, "config", "user.email", "a@b")
+	commit("one")
+	git(t, root, "switch", "-q", "-c", "work")
+	commit("two")
+	commit("three")
+	path := "/api/sessions/" + s.ID() + "/branch"
+	res := h.do("POST", path+"/merge", map[string]any{"method": "squash", "message": "all of it"}, bearer(h.token))
+	require.Equal(t, 200, res.status, res.body)
+	git(t, root, "switch", "-q", "main")
+	commit("another three")
+	git(t, root, "switch", "-q", "work")
+	res = h.do("GET", path, nil, bearer(h.token))
+	require.Equal(t, 200, res.status, res.body)
+	var found wire.Branch
+	require.NoError(t, json.Unmarshal([]byte(res.body), &found))
+	require.Equal(t, []any{true, 2, 2, []string{}}, []any{found.Merged, found.Ahead, found.Behind, found.Conflicts})
+}

@@ -101,7 +101,7 @@ func (c *SessionWSClient) connected() *wire.Connected {
 		HeartbeatMS: s.timing.Heartbeat.Milliseconds(),
 		Limits: wire.Limits{
 			MaxFrame: int(maxFrame(*c.grant.Load())), MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
-			MaxAttachment: s.manager.Settings().Limits.AttachmentBytes,
+			MaxAttachment: s.manager.Settings().Limits.AttachmentBytes, TrashDays: s.api.TrashDays(),
 		},
 		Scope: string(c.grant.Load().Scope), Time: time.Now().UTC(),
 	}

@@ -18,9 +18,11 @@ import (
 )
 
 // socketConn is the connection under a WebSocket. The frames of both its writers
-// pass through it, one at a time. The library reads, and writes each control frame
-// with one call of Write. Messages are written by send, without the library's locks
-// and buffers, which would cost memory for every idle client.
+// pass through it, one at a time. The library reads, and writes each close frame
+// with one call of Write. Messages, pings and pongs are written by send, without the
+// library's locks and buffers, which would cost memory for every idle client, and
+// without its own limit of 5 s for a control frame, which would close a slow
+// connection without a reason.
 //
 // It limits the time of each write without setting a timer for each: the deadline
 // is moved only when less than the limit is left of it. So a write may take between
@@ -123,8 +125,20 @@ func (c *socketConn) giveUp(rest []byte, code uint16, reason string) {
 // tooSlow is the close reason for a client that did not take a frame in time.
 const tooSlow = "too slow"
 
-// opClose is the opcode of a close frame.
-const opClose = 0x8
+// Opcodes of control frames.
+const (
+	opClose = 0x8
+	opPing  = 0x9
+	opPong  = 0xA
+)
+
+// pingFrame is a server's ping without a payload (RFC 6455, 5.5.2).
+var pingFrame = message{0x80 | opPing, 0}
+
+// pongFrame is a server's answer to a ping of at most 125 bytes (RFC 6455, 5.5.3).
+func pongFrame(payload []byte) message {
+	return append(message{0x80 | opPong, byte(len(payload))}, payload...)
+}
 
 // closeFrame is a server's close frame (RFC 6455, 5.5.1). The reason must be short.
 func closeFrame(code uint16, reason string) []byte {

@@ -68,7 +68,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/sessions?limit=0": 400, "/api/sessions?limit=x": 400, "/api/sessions?limit=9999": 400, "/api/sessions?cursor=bogus": 400,
 		"/api/sessions?status=bogus": 400, "/api/sessions?status=all": 200, "/api/sessions?resumable=no": 400, "/api/sessions?said=no": 400, "/api/sessions?said=true": 200, "/api/sessions?resumable=true": 200,
-		"/api/sessions?sort=size": 400, "/api/sessions?sort=name": 200,
+		"/api/sessions?lifecycle=done": 400, "/api/sessions?lifecycle=expired": 200, "/api/sessions?sort=size": 400, "/api/sessions?tag=a,b": 400, "/api/sessions?tag=": 400, "/api/sessions?tag=a&tag=b": 200, "/api/sessions?sort=name": 200,
 	} {
 		require.Equal(t, want, h.api("GET", path, nil).status, path)
 	}
@@ -307,7 +307,7 @@ func TestADamagedBlobIsNoSuccessfulDownload(t *testing.T) {
 
 func TestTheAppIsServedForEveryAddressOfItsOwn(t *testing.T) {
 	h := startHub(t, hubOptions{})
-	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/s/20260101-000000-00000000/plain", "/s/20260101-000000-00000000/play", "/s/20260101-000000-00000000/review", "/settings", "/jobs", "/index.html"} {
+	for _, path := range []string{"/", "/s/20260101-000000-00000000", "/s/20260101-000000-00000000/plain", "/s/20260101-000000-00000000/play", "/s/20260101-000000-00000000/review", "/settings", "/jobs", "/jobs/20260101-000000-00000000", "/index.html"} {
 		res := h.do("GET", path, nil, nil)
 		require.Equal(t, 200, res.status, path)
 		require.Contains(t, res.body, "<title>app</title>")

@@ -159,3 +159,39 @@ func TestTheListOfJobsHasThoseThatASessionDelegated(t *testing.T) {
 	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+two, nil).status)
 	require.Equal(t, []string{other}, h.jobIDs("?session="+two), "the jobs of a deleted one are found")
 }
+
+// TestARefusedJobNamesTheFieldThatIsWrong asks for jobs and sessions that are refused.
+func TestARefusedJobNamesTheFieldThatIsWrong(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	for field, body := range map[string]map[string]any{
+		"task":           {"task": " "},
+		"files":          {"task": "say hello", "files": []string{"../x"}},
+		"agent":          {"task": "say hello", "agent": "nobody", "worktree": false},
+		"workspace":      {"task": "say hello", "workspace": "here"},
+		"worktree":       {"task": "say hello", "worktree": map[string]any{"branch": "x"}},
+		"attempts":       {"task": "say hello", "attempts": 9},
+		"auditor":        {"task": "say hello", "auditor": "strict", "worktree": false},
+		"policy.preset":  {"task": "say hello", "policy": map[string]any{"preset": "edit_test"}, "worktree": false},
+		"policy.outside": {"task": "say hello", "policy": map[string]any{"outside": "ask"}, "worktree": false},
+		"policy.allow":   {"task": "say hello", "policy": map[string]any{"allow": []any{map[string]any{"kind": "fly"}}}, "worktree": false},
+		"caps":           {"task": "say hello", "caps": map[string]any{"rounds": -1}, "worktree": false},
+		"session_id":     {"task": "say hello", "session_id": "nobody", "worktree": false},
+		"resume":         {"task": "say hello", "resume": "never", "worktree": false},
+	} {
+		require.Equal(t, field, refusedField(t, h.api("POST", "/api/jobs", body)), "%v", body)
+	}
+	unknown := map[string]any{"task": "say hello", "session_id": h.session().ID(), "files": []string{strings.Repeat("0a", 32)}, "worktree": false}
+	require.Equal(t, "files", refusedField(t, h.api("POST", "/api/jobs", unknown)))
+	require.Empty(t, h.jobIDs(""))
+	require.Equal(t, "agent", refusedField(t, h.api("POST", "/api/sessions", map[string]any{"agent": "nobody"})))
+	require.Equal(t, "workspace", refusedField(t, h.api("POST", "/api/sessions", map[string]any{"workspace": "here"})))
+}
+
+// refusedField is the field of a request that the hub refuses.
+func refusedField(t *testing.T, a response) string {
+	t.Helper()
+	require.Equal(t, 400, a.status, "%s", a.body)
+	var refused wire.Refused
+	require.NoError(t, json.Unmarshal([]byte(a.body), &refused))
+	return refused.Error.Field
+}

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +24,8 @@ type news struct {
 	list   listNews
 
 	// Owned by watchClients.
-	listAt  time.Time // when the list may be sent again
-	pulseAt time.Time // when a ping may be sent again
+	listAt   time.Time // when the list may be sent again
+	pingedAt time.Time // of the last ping; zero before the first
 }
 
 // newNews is for a client that has the current list.
@@ -72,12 +70,7 @@ func (n *news) look(now time.Time, goroutines *sync.WaitGroup) {
 	if n.saying.Load() || rung(c.ended) {
 		return
 	}
-	if !c.writing() && !now.Before(n.pulseAt) && c.heard() >= c.server.timing.Ping {
-		// This detects connections whose other end has disappeared. A frame in
-		// flight has its own limit.
-		n.pulseAt = now.Add(c.server.timing.Ping)
-		goroutines.Go(c.ping)
-	}
+	n.pulse(goroutines)
 	list := !now.Before(n.listAt) && n.list.more()
 	// Send a little early, because the silence includes the frame's way to the
 	// client. A write in progress also ends the silence.
@@ -105,21 +98,22 @@ func (n *news) say(list bool) {
 	n.client.send(n.client.ctx, &wire.Heartbeat{MaxSeq: n.client.maxSeqs()})
 }
 
-// ping sends a ping, and ends the socket if no pong comes. The library limits its
-// write of the ping, so a client that has just stopped reading may be closed
-// without the code 4008. It reconnects either way.
-func (c *SessionWSClient) ping() {
-	// The end of the socket closes the connection, and that ends the ping.
-	ctx, cancel := context.WithTimeout(context.Background(), c.server.timing.Write)
-	defer cancel()
-	err := c.conn.Ping(ctx)
+// pulse detects a connection whose other end has disappeared: after a silence it
+// sends a ping, and without a sign of life within the write limit it ends the socket.
+// While a frame is in flight no answer can be expected, and that frame has its own
+// limit.
+func (n *news) pulse(goroutines *sync.WaitGroup) {
+	c := n.client
+	waited := time.Since(n.pingedAt)
+	silent := c.heard() // read later than waited, so an answer is never missed
+	if c.writing() || silent < c.server.timing.Ping {
+		return
+	}
 	switch {
-	case err == nil:
-		c.sign()
-	case errors.Is(err, context.DeadlineExceeded) && c.writing():
-		// No pong can come while a frame is not taken, and that frame has its own
-		// limit.
-	default:
+	case n.pingedAt.IsZero() || silent < waited:
+		n.pingedAt = time.Now()
+		goroutines.Go(func() { c.write(c.ctx, pingFrame) })
+	case waited >= c.server.timing.Write:
 		c.end(ending{dead: true})
 	}
 }

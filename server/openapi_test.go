@@ -158,6 +158,11 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	comment, err := s.Comments().Add(state.Comment{CommentID: "c1", FromSeq: 1, Text: "look", By: "ann"}, false)
 	require.NoError(t, err)
 	doomed := h.session().ID()
+	var trashed [2]string
+	for i := range trashed {
+		trashed[i] = h.session().ID()
+		require.NoError(t, h.manager.Trash(context.Background(), trashed[i], event.Actor{Name: "ann"}))
+	}
 	device := ""
 	for _, g := range h.registry.Grants() {
 		if g.Name == "phone" {
@@ -306,6 +311,9 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/branch/pull-request", one + "/branch/pull-request", map[string]any{"confirm": []string{"unpushed"}}},
 		{"POST", "/api/sessions/{id}/branch/discard", one + "/branch/discard", map[string]any{}},
 		{"GET", "/api/sessions/{id}/undo", one + "/undo?turn=1", nil},
+		{"GET", "/api/trash", "", nil},
+		{"POST", "/api/trash/{id}/restore", "/api/trash/" + trashed[0] + "/restore", nil},
+		{"DELETE", "/api/trash/{id}", "/api/trash/" + trashed[1], nil},
 		{"GET", "/api/worktrees", "", nil},
 		{"POST", "/api/worktrees/prune", "", nil},
 		{"POST", "/api/worktrees/remove", "", map[string]any{"folder": "/nowhere"}},

@@ -109,6 +109,12 @@ func TestAScheduleIsCheckedBeforeItIsMade(t *testing.T) {
 		res := h.api("POST", "/api/schedules", map[string]any{"job": job, "every": "1h"})
 		require.Equal(t, 400, res.status, "%v: %s", job, res.body)
 	}
+	for field, rule := range map[string]map[string]any{
+		"every": {"every": "1s"}, "cron": {"cron": "* *"}, "zone": {"cron": "0 0 * * *", "zone": "Nowhere"}, "overlap": {"every": "1h", "overlap": "both"},
+	} {
+		rule["job"] = map[string]any{"task": "x", "worktree": false}
+		require.Equal(t, field, refusedField(t, h.api("POST", "/api/schedules", rule)), "%v", rule)
+	}
 	require.Equal(t, 403, h.api("POST", "/api/schedules", map[string]any{"job": map[string]any{"task": "x", "workspace": "/nowhere"}, "every": "1h"}).status)
 	require.NoFileExists(t, filepath.Join(h.dir, "schedules.json"))
 }

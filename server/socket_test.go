@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -413,9 +414,11 @@ func TestTheSessionListsNewsReachEverySocket(t *testing.T) {
 	info := find(p, func(m *wire.Session) bool { return m.Session.SessionID == s.ID() }).Session
 	require.Equal(t, sessionstate.StatusIdle, info.Status)
 	require.Equal(t, s.Log().Epoch(), info.Epoch)
-	res := h.api("PATCH", "/api/sessions/"+s.ID(), map[string]any{"name": "Renamed", "pinned": true})
+	res := h.api("PATCH", "/api/sessions/"+s.ID(), map[string]any{"name": "Renamed", "pinned": true, "tags": []string{"release"}})
 	require.Equal(t, 200, res.status, res.body)
-	find(p, func(m *wire.Session) bool { return m.Session.Name == "Renamed" && m.Session.Pinned })
+	find(p, func(m *wire.Session) bool {
+		return m.Session.Name == "Renamed" && m.Session.Pinned && slices.Equal(m.Session.Tags, []string{"release"})
+	})
 	require.Equal(t, 204, h.api("DELETE", "/api/sessions/"+s.ID(), nil).status)
 	find(p, func(m *wire.SessionGone) bool { return m.SessionID == s.ID() })
 }

@@ -120,9 +120,9 @@ func compressible(kind string) bool {
 		strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 }
 
-// appPath matches the app's own addresses: the list, the settings, the jobs, a session and its
-// views. frontend/src/ui/router.svelte.ts reads the same.
-var appPath = regexp.MustCompile(`^/(settings|jobs|s/[\w-]+(/(plain|play|review|files))?/?)?$`)
+// appPath matches the app's own addresses: the list, the settings, the jobs, the attempts at a
+// job's task, a session and its views. frontend/src/ui/router.svelte.ts reads the same.
+var appPath = regexp.MustCompile(`^/(settings|jobs(/[\w-]+/?)?|s/[\w-]+(/(plain|play|review|files))?/?)?$`)
 
 // serve returns a file of the app, its page for each of the app's addresses, or
 // 404, with which a browser gets the page too.

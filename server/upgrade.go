@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,12 +26,19 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, grant auth.Gran
 		return noPlace()
 	}
 	hijacked := &hijacker{ResponseWriter: w, bound: s.timing.Write}
+	var client *SessionWSClient // set before anything is read
 	conn, err := websocket.Accept(hijacked, r, &websocket.AcceptOptions{
 		Subprotocols: []string{wire.Subprotocol},
 		// The library compares Origin with Host, which DNS rebinding passes.
 		// Package auth has already compared both with the hub's own names, exactly.
 		InsecureSkipVerify: true,
 		CompressionMode:    websocket.CompressionDisabled,
+		OnPingReceived: func(_ context.Context, payload []byte) bool {
+			client.sign()
+			client.write(client.ctx, pongFrame(payload))
+			return false // it is answered
+		},
+		OnPongReceived: func(context.Context, []byte) { client.sign() },
 	})
 	if err != nil {
 		// The library has sent a response.
@@ -43,7 +51,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, grant auth.Gran
 	if own != nil {
 		id = own.ID()
 	}
-	client := newClient(s, newSocket(conn, hijacked.taken), grant, id, r.RemoteAddr)
+	client = newClient(s, newSocket(conn, hijacked.taken), grant, id, r.RemoteAddr)
 	// Not in this goroutine, because net/http keeps a stack and buffers for it.
 	s.clients.run(grant, client, func() { client.run(own, from) })
 	return nil

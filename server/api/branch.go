@@ -6,6 +6,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/workspace"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/branch"
@@ -92,7 +93,15 @@ func branchRoute(s *API, c *call) error {
 	if worktree != nil {
 		base, from = worktree.Base, worktree.Commit
 	}
-	found, err := s.files.Branch(ctx, root, base, from)
+	merges, err := own.Merges(ctx)
+	if err != nil {
+		return err
+	}
+	var made []workspace.Merge
+	for _, m := range merges {
+		made = append(made, workspace.Merge{Base: m.Branch, After: m.After, Tip: m.Tip})
+	}
+	found, err := s.files.Branch(ctx, root, base, from, made...)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type Problem struct {
 	Code       wire.Code
 	Message    string
 	RetryAfter time.Duration
+	field      string // of the request's body
 	winner     *wire.Winner
 	needs      []string // the warnings to confirm
 	challenge  string   // to be signed by the page, with unauthorized
@@ -95,11 +96,11 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	case errors.As(err, &tooLong):
 		return &Problem{Code: wire.CodeTooLarge, Message: fmt.Sprintf("the request is larger than %d bytes", tooLong.Limit)}, false
 	case errors.Is(err, state.ErrInvalid), errors.Is(err, auth.ErrInvalid):
-		return &Problem{Code: wire.CodeInvalid, Message: state.Words(err)}, false
+		return &Problem{Code: wire.CodeInvalid, Message: state.Words(err), field: state.FieldOf(err)}, false
 	case errors.Is(err, state.ErrNotFound), errors.Is(err, auth.ErrNotFound):
 		return &Problem{Code: wire.CodeNotFound, Message: state.Words(err)}, false
 	case errors.Is(err, state.ErrConflict):
-		return &Problem{Code: wire.CodeConflict, Message: state.Words(err)}, false
+		return &Problem{Code: wire.CodeConflict, Message: state.Words(err), field: state.FieldOf(err)}, false
 	case errors.Is(err, state.ErrBusy):
 		return &Problem{Code: wire.CodeBusy, Message: state.Words(err), RetryAfter: RetryLater}, false
 	case errors.Is(err, state.ErrUnavailable):
@@ -107,7 +108,7 @@ func Explain(err error, sessionID string) (p *Problem, unexpected bool) {
 	case errors.Is(err, state.ErrTooLarge):
 		return &Problem{Code: wire.CodeTooLarge, Message: state.Words(err)}, false
 	case errors.Is(err, state.ErrForbidden):
-		return &Problem{Code: wire.CodeForbidden, Message: state.Words(err)}, false
+		return &Problem{Code: wire.CodeForbidden, Message: state.Words(err), field: state.FieldOf(err)}, false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &Problem{Code: wire.CodeUnavailable, Message: "it took too long or the hub is ending", RetryAfter: RetryLater}, false
 	}
@@ -170,7 +171,7 @@ func (p *Problem) httpStatus() int {
 }
 
 func (p *Problem) write(w http.ResponseWriter) {
-	answer := wire.Refusal{Code: p.Code, Message: p.Message, RetryAfterMS: p.RetryAfter.Milliseconds(), Winner: p.winner, Needs: p.needs, Challenge: p.challenge}
+	answer := wire.Refusal{Code: p.Code, Message: p.Message, Field: p.field, RetryAfterMS: p.RetryAfter.Milliseconds(), Winner: p.winner, Needs: p.needs, Challenge: p.challenge}
 	body, err := json.Marshal(wire.Refused{Error: answer})
 	if err != nil { // a struct of strings and numbers
 		panic(err)

@@ -29,6 +29,7 @@ func jobRows() section {
 		title: "Jobs",
 		about: []string{
 			"A job is a session of the same id; [jobs.md](jobs.md) says what it may do and how it ends. Its events are its session's.",
+			"A refusal of a job or a new session has the `field` of the request that it is about, if it is about one.",
 		},
 		rows: []route{
 			{"POST", "/api/jobs", auth.Credential, auth.Manage, false, with(createJobRoute), made},

@@ -58,6 +58,7 @@ func appRoute(s *API, c *call) error { return s.live.App(c.w, c.r) }
 func sections() []section {
 	return []section{
 		sessionRows(),
+		trashRows(),
 		worktreeRows(),
 		jobRows(),
 		scheduleRows(),

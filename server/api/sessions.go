@@ -31,7 +31,7 @@ func sessionRows() section {
 	return section{
 		title: "Sessions",
 		about: []string{
-			"A name is at most 200 printable characters, at least one of them visible.",
+			"A name is at most 200 printable characters, at least one of them visible. `tags` replaces all tags: at most 20, each of 1 to 40 printable characters without a comma; they are trimmed, and doubles are dropped.",
 			"`Idempotency-Key`, at most 128 printable bytes, names the request for a new session and is the `prompt_id`. The same key from the same credential is answered 201 with the same session, as long as it exists. That finishes what a crash left undone and repeats no prompt. With another body it is 409.",
 			"`worktree` makes a git worktree of the workspace's repository, on a new branch: `abide/` and words of the name or prompt, numbered where that is taken. The session works in it; its line has `worktree{folder, branch?, base?, commit, of}`. 409 with a sentence, and nothing is made: a branch or folder that is there already, a repository without a commit, a bare one, refs in the reftable format, a commit with submodules or files that need a filter (git-lfs) or another encoding. 400: no repository, an unknown `base`. Deleting the session leaves the worktree (see [Working copies](#working-copies)).",
 			"`end` writes `session_end{reason, by, result?}`.",
@@ -50,10 +50,12 @@ func sessionRows() section {
 					summary: "The sessions, in the order of `sort`.", out: wire.SessionPage{}, status: 200,
 					query: []param{
 						{"status", "idle, running, needs_you, failed, interrupted, paused, ended, imported, damaged; archived for those put away; all for everything", ""},
-						{"resumable", "true for those in which a pause or an interruption waits to be resumed", ""},
+						{"lifecycle", "active, paused, completed, failed, expired", ""},
+						{"resumable", "true for those that wait to be resumed: after a pause, an interruption or a mark", ""},
 						{"said", "true for those in which something was said", ""},
 						{"project", "a project root or workspace", ""},
-						{"q", "words that occur in the name, the last line, the agent, the workspace or the id", ""},
+						{"tag", "a tag; more of them select the sessions that have all", ""},
+						{"q", "words that occur in the name, the tags, the last line, the agent, the workspace or the id", ""},
 						{"sort", "updated (default) or created, newest first; name, from a to z", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
@@ -73,11 +75,14 @@ func sessionRows() section {
 			},
 			{
 				"PATCH", one, auth.Credential, auth.Manage, false, with(updateRoute),
-				doc{summary: "Rename, pin or archive a session.", in: wire.SessionPatch{}, out: wire.SessionInfo{}, status: 200},
+				doc{summary: "Rename, pin, archive or tag a session, or say whether it waits to be resumed.", in: wire.SessionPatch{}, out: wire.SessionInfo{}, status: 200},
 			},
 			{
 				"DELETE", one, auth.Credential, auth.Manage, false, deleteRoute,
-				doc{summary: "Stop a session's agent and remove everything of it.", status: 204},
+				doc{
+					summary: "Stop a session's agent and put the session into the trash (see [Trash](#trash)).", status: 204,
+					query: []param{{"forever", "true removes everything of it at once", ""}},
+				},
 			},
 			{
 				"POST", one + "/reopen", auth.Credential, auth.Manage, false, reopenRoute,
@@ -104,11 +109,17 @@ func listRoute(s *API, c *call) error {
 		return err
 	}
 	options := list.Options{
-		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"),
+		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"), Lifecycle: state.Lifecycle(q.Get("lifecycle")),
 		Resumable: q.Get("resumable") == "true", Said: q.Get("said") == "true", Sort: list.Sort(q.Get("sort")), Limit: limit, Cursor: q.Get("cursor"),
 	}
 	if err := list.CheckStatus(options.Status); err != nil {
 		return err
+	}
+	if err := list.CheckLifecycle(options.Lifecycle); err != nil {
+		return err
+	}
+	if options.Tags, err = state.GivenTags(q["tag"]); err != nil {
+		return state.About("tag", err)
 	}
 	for _, name := range []string{"resumable", "said"} {
 		if asked := q.Get(name); asked != "" && asked != "true" {
@@ -209,14 +220,24 @@ func endRoute(s *API, c *call, own *session.BackgroundSession, in wire.EndSessio
 
 func updateRoute(s *API, c *call, in wire.SessionPatch) error {
 	id := mux.Vars(c.r)["id"]
-	if err := s.manager.Update(c.r.Context(), id, session.Patch{Name: in.Name, Pinned: in.Pinned, Archived: in.Archived}); err != nil {
+	if err := s.manager.Update(c.r.Context(), id, session.Patch{Name: in.Name, Pinned: in.Pinned, Archived: in.Archived, Tags: in.Tags, Resumable: in.Resumable, By: c.grant.By()}); err != nil {
 		return err
 	}
 	return inSession(sessionRoute)(s, c)
 }
 
 func deleteRoute(s *API, c *call) error {
-	if err := s.manager.Delete(c.r.Context(), c.id()); err != nil {
+	forever := c.r.URL.Query().Get("forever")
+	if forever != "" && forever != "true" {
+		return Invalid("forever is true or absent")
+	}
+	var err error
+	if forever == "true" || s.TrashDays() == 0 {
+		err = s.manager.Delete(c.r.Context(), c.id())
+	} else {
+		err = s.manager.Trash(c.r.Context(), c.id(), c.grant.By())
+	}
+	if err != nil {
 		return err
 	}
 	c.note(audit.Record{Verb: audit.SessionDeleted, SessionID: c.id()})

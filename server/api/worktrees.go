@@ -76,7 +76,7 @@ func copiesOf(all []session.WorkingCopy, removed map[string]bool) wire.Worktrees
 		answer.Worktrees = append(answer.Worktrees, wire.WorkingCopy{
 			Folder: c.Folder, Repository: c.Repository, Branch: c.Branch, Base: c.Base, Sessions: uses,
 			Unfinished: c.Unfinished, Gone: c.Gone, Bytes: c.Bytes, Partly: c.Partly,
-			Uncommitted: c.Uncommitted, Commits: c.Commits, Unknown: c.Unknown, Safe: c.Safe(), Removed: removed[c.Folder],
+			Uncommitted: c.Uncommitted, UncommittedNames: c.Names, Commits: c.Commits, Unknown: c.Unknown, Safe: c.Safe(), Removed: removed[c.Folder],
 		})
 	}
 	return answer

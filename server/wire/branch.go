@@ -24,7 +24,7 @@ type MergeBranch struct {
 	// Method is merge, which makes a merge commit, squash, which makes one commit of all, or
 	// ff, which only moves the base.
 	Method string `json:"method"`
-	// Message is that of the commit; git's for a merge, when absent.
+	// Message is that of the commit. When absent, a squash has the draft and a merge git's.
 	Message string `json:"message,omitempty"`
 	// Confirm has what a 409 named in needs: turn, unsigned, uncommitted (files that are not
 	// committed stay behind).

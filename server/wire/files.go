@@ -121,6 +121,10 @@ type Branch struct {
 	Compared bool `json:"compared"`
 	Ahead    int  `json:"ahead"`
 	Behind   int  `json:"behind"`
+	// Merged means that the base has all changes of the branch, though perhaps not its commits:
+	// it was merged or squashed. A merge of its commits that added nothing since is not counted
+	// as conflicts.
+	Merged bool `json:"merged,omitempty"`
 	// Uncommitted counts files, and untracked folders as one.
 	Uncommitted int `json:"uncommitted"`
 	// Conflicts are the files, at most 100, that would conflict if the base was merged now.
@@ -146,8 +150,8 @@ type Branch struct {
 	Signing string `json:"signing,omitempty"`
 	// Acts are those that this client may do: commit, update, merge, push.
 	Acts []string `json:"acts"`
-	// Draft is a message for a commit, from the session's latest prompt and the agent's
-	// last words.
+	// Draft is a message for a commit or a squash, from the first prompt since the latest
+	// commit and the agent's last words.
 	Draft string `json:"draft,omitempty"`
 	// CheckedAt is when this was found. It is at most some seconds old.
 	CheckedAt time.Time `json:"checked_at,omitzero"`

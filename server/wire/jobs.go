@@ -19,7 +19,8 @@ type NewJob struct {
 	Model     string `json:"model,omitempty"`
 	// Task is what is to be done, at most 32 KiB.
 	Task string `json:"task"`
-	// Files are paths below the workspace that the task is about.
+	// Files are what the task is about: paths below the workspace, and the SHA-256 of files
+	// that were uploaded to the session of SessionID, at most 20, which go with the prompt.
 	Files []string `json:"files,omitempty"`
 	// Policy is what the agent may do; reading when absent.
 	Policy event.JobPolicy `json:"policy,omitzero"`
@@ -103,6 +104,8 @@ type JobInfo struct {
 	DiffCut bool   `json:"diff_cut,omitempty"`
 	// NoDiff is why the files are not known.
 	NoDiff string `json:"no_diff,omitempty"`
+	// Refused counts the actions that its policy refused.
+	Refused int `json:"refused,omitempty"`
 	// FailedCommands are those whose last run failed, as the agent called them; Tests are the
 	// project's test commands that ran.
 	FailedCommands []string           `json:"failed_commands,omitempty"`

@@ -12,11 +12,14 @@ type Refusal struct {
 	Code Code `json:"code"`
 	// Message is for a person.
 	Message string `json:"message"`
+	// Field is what the error is about in the body of a request for a session or a job,
+	// such as workspace or policy.preset.
+	Field string `json:"field,omitempty"`
 	// RetryAfterMS is how long to wait before the same request may succeed.
 	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 	// Winner comes with already_resolved.
 	Winner *Winner `json:"winner,omitempty"`
-	// Needs are the warnings that a resume must confirm.
+	// Needs are the warnings that the same request must confirm.
 	Needs []string `json:"needs,omitempty"`
 	// Challenge is to be signed by the page of a paired device: POST /api/page.
 	Challenge string `json:"challenge,omitempty"`

@@ -18,6 +18,8 @@ type Limits struct {
 	MaxQueue int `json:"max_queue"`
 	// MaxAttachment limits one attachment, in bytes.
 	MaxAttachment int `json:"max_attachment"`
+	// TrashDays is for how long a deleted session can be restored; 0 deletes it at once.
+	TrashDays int `json:"trash_days"`
 }
 
 // Connected is always the first frame.
@@ -152,6 +154,9 @@ type State struct {
 
 // SessionStatus summarises a session for lists.
 type SessionStatus = state.Status
+
+// Lifecycle is how far a session is, in the words of session stores.
+type Lifecycle = state.Lifecycle
 
 // SessionInfo is one line of the session list.
 type SessionInfo struct {

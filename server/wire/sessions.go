@@ -68,6 +68,12 @@ type SessionPatch struct {
 	Name     *string `json:"name,omitempty"`
 	Pinned   *bool   `json:"pinned,omitempty"`
 	Archived *bool   `json:"archived,omitempty"`
+	// Tags replaces all tags: at most 20, each of 1 to 40 printable characters without a
+	// comma. They are trimmed, and doubles are dropped.
+	Tags *[]string `json:"tags,omitempty"`
+	// Resumable says whether the session waits to be resumed. A pause or an interruption
+	// stays as it is.
+	Resumable *bool `json:"resumable,omitempty"`
 }
 
 // EndSession ends a session. The reason is optional.

@@ -57,12 +57,12 @@ func serverExamples() []wire.Message {
 		{Seq: 43, Time: at, Type: event.TypeAgentMessage, Turn: 2, Data: json.RawMessage(`{"message_id":"m1","text":" you"}`)},
 	}
 	info := wire.SessionInfo{Info: state.Info{SessionID: session, Name: "Say hi", Agent: "demo", Workspace: "/src", ProjectRoot: "/src", CreatedAt: at, UpdatedAt: at,
-		Status: state.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Imported: true,
+		Status: state.StatusNeedsYou, EventCount: 44, MinSeq: 1, MaxSeq: 44, Epoch: "0123456789abcdef", Archived: true, Pinned: true, Tags: []string{"release"}, Imported: true,
 		ForkedFrom: &event.Forked{SessionID: session, Seq: 12}, Forks: []event.Forked{{SessionID: session, Seq: 40}}, LastLine: "Hello you"}, ReadSeq: new(event.Seq(40))}
 	resolved := wire.PermissionResolved{RequestID: "r6", SessionID: session, PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", By: "phone", ByID: "4be9771c0a5d2e38"}
 	return []wire.Message{
 		&wire.Connected{Protocol: wire.Version, Version: "1.0.0", HubID: "h1", ClientID: "c1", HeartbeatMS: 10000,
-			Limits: wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: 10, MaxAttachment: 25 << 20}, Scope: "owner", Time: at},
+			Limits: wire.Limits{MaxFrame: wire.MaxClientFrame, MaxPage: wire.MaxPage, MaxQueue: 10, MaxAttachment: 25 << 20, TrashDays: 7}, Scope: "owner", Time: at},
 		&wire.Events{SessionID: session, Epoch: "0123456789abcdef", FirstSeq: 42, LastSeq: 43, MaxSeq: 44, Events: events},
 		&wire.EventsLoaded{RequestID: "r1", SessionID: session, Verdict: wire.VerdictReset, Reason: wire.ResetEpoch, Epoch: "0123456789abcdef",
 			FirstSeq: 42, LastSeq: 43, MinSeq: 1, MaxSeq: 44, HasMore: true, Prepend: true, Events: events},

@@ -35,6 +35,8 @@ type WorkingCopy struct {
 	// Uncommitted counts files, and Commits those that neither the base nor the remote has.
 	Uncommitted int `json:"uncommitted"`
 	Commits     int `json:"commits"`
+	// UncommittedNames are the first of the files.
+	UncommittedNames []string `json:"uncommitted_names,omitempty"`
 	// Unknown is the reason if they are not known.
 	Unknown string `json:"unknown,omitempty"`
 	// Safe means that nothing is lost if it is removed, and that its sessions are over. Its
