@@ -159,9 +159,31 @@ func (h *Hub) RemoveWorktree(ctx context.Context, r wire.RemoveWorktree) error {
 	return h.do(ctx, http.MethodPost, "/api/worktrees/remove", r, nil)
 }
 
-// Delete removes a session and all it holds.
+// Delete puts a session into the trash, or removes it and all it holds where the hub has none.
 func (h *Hub) Delete(ctx context.Context, id string) error {
 	return h.do(ctx, http.MethodDelete, "/api/sessions/"+url.PathEscape(id), nil, nil)
+}
+
+// DeleteForever removes a session and all it holds.
+func (h *Hub) DeleteForever(ctx context.Context, id string) error {
+	return h.do(ctx, http.MethodDelete, "/api/sessions/"+url.PathEscape(id)+"?forever=true", nil, nil)
+}
+
+// Trash lists the deleted sessions that can be restored, the last deleted first.
+func (h *Hub) Trash(ctx context.Context) (t wire.Trash, err error) {
+	err = h.do(ctx, http.MethodGet, "/api/trash", nil, &t)
+	return t, err
+}
+
+// Restore brings a deleted session back, as it was.
+func (h *Hub) Restore(ctx context.Context, id string) (s wire.SessionInfo, err error) {
+	err = h.do(ctx, http.MethodPost, "/api/trash/"+url.PathEscape(id)+"/restore", nil, &s)
+	return s, err
+}
+
+// Purge removes a deleted session from the trash, for good.
+func (h *Hub) Purge(ctx context.Context, id string) error {
+	return h.do(ctx, http.MethodDelete, "/api/trash/"+url.PathEscape(id), nil, nil)
 }
 
 // EventsAfter asks for a page of at most limit events after seq, oldest first.

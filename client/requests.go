@@ -18,12 +18,16 @@ import (
 type ListQuery struct {
 	// Status keeps one status; "archived" and "all" are possible, too.
 	Status string
-	// Resumable keeps those in which a pause or an interruption waits to be resumed.
+	// Lifecycle keeps those that are so far; empty keeps all.
+	Lifecycle string
+	// Resumable keeps those that wait to be resumed.
 	Resumable bool
 	// Said keeps those in which something was said.
 	Said bool
 	// Project keeps the sessions with this project root or workspace.
 	Project string
+	// Tags keeps the sessions that have all of them.
+	Tags []string
 	// Text keeps the sessions with all its words in their line.
 	Text string
 	// Sort is the order: updated, created or name; empty is updated.
@@ -37,10 +41,13 @@ type ListQuery struct {
 // List asks for one page of sessions.
 func (h *Hub) List(ctx context.Context, q ListQuery) (wire.SessionPage, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": q.Status, "project": q.Project, "q": q.Text, "sort": q.Sort, "cursor": q.Cursor} {
+	for name, value := range map[string]string{"status": q.Status, "lifecycle": q.Lifecycle, "project": q.Project, "q": q.Text, "sort": q.Sort, "cursor": q.Cursor} {
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	for _, tag := range q.Tags {
+		query.Add("tag", tag)
 	}
 	if q.Resumable {
 		query.Set("resumable", "true")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -176,6 +177,36 @@ func TestATerminalStaysTrueToTheSession(t *testing.T) {
 	s.serve(strings.TrimPrefix(base, "http://"))
 	sc.sees("\n1\n2\n3\n")
 	require.Equal(t, 1, strings.Count(s.do("show", "-"), "› /burst 3"))
+	sc.types("\x03")
+	sc.ends(0)
+}
+
+// A terminal that stands still under load (a laptop that sleeps) has all of it afterwards, once.
+func TestAScreenThatWasStoppedHasAllOfTheSessionOnce(t *testing.T) {
+	pause := time.Second
+	if soak() {
+		pause = time.Minute
+	}
+	s := newShell(t)
+	id := s.do("new")
+	sc := s.sized(80, 24, "attach", id)
+	sc.sees("idle") // before the session is known, a prompt is not sent
+	sc.types("/burst 2000\r")
+	sc.sees("1999")
+	require.NoError(t, sc.cmd.Process.Signal(syscall.SIGSTOP))
+	s.do("prompt", id, "/burst 7000", "--wait")
+	time.Sleep(pause) // the pause is the fault under test
+	require.NoError(t, sc.cmd.Process.Signal(syscall.SIGCONT))
+	sc.sees("\n6999\n7000\n")
+	sc.sees("/ 9003 ") // two prompts, a line between them, and each number
+	sc.types("/burst 1\r")
+	sc.sees("\n› /burst 1\n1\n")
+	sc.types("\x1b")
+	sc.sees("Return")
+	sc.types("\x1b[H") // Home
+	sc.sees("1–")
+	sc.sees(" / 9006")
+	require.Equal(t, []string{"› /burst 2000", "1", "2"}, sc.rows()[1:4])
 	sc.types("\x03")
 	sc.ends(0)
 }

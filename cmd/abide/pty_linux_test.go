@@ -158,19 +158,54 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	attached.types("\x04") // Ctrl-D
 	attached.ends(0)
 
-	deletes := s.at("rm", "-")
+	deletes := s.at("rm", "-", "--forever")
 	deletes.waitFor("for good? [y/N] ")
 	deletes.types("n\n")
 	deletes.ends(1)
-	deletes = s.at("rm", "-")
+	deletes = s.at("rm", "-", "--forever")
 	deletes.waitFor("[y/N] ")
 	deletes.types("\x03")
 	deletes.ends(1)
-	deletes = s.at("rm", "-")
+	deletes = s.at("rm", "-", "--forever")
 	deletes.waitFor("[y/N] ")
 	deletes.types("y\n")
 	deletes.ends(0)
 	require.NotContains(t, s.do("ls", "--all"), id[len(id)-8:][:4])
+}
+
+func TestAtATerminalAMergeCommitsWhatItWouldLeaveBehind(t *testing.T) {
+	s := newShell(t)
+	git := func(args ...string) string {
+		cmd := exec.Command("git", append([]string{"-C", s.dir}, args...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return strings.TrimSpace(string(out))
+	}
+	put := func(name string) { require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(name), 0o600)) }
+	git("init", "-q", "-b", "main")
+	git("config", "user.name", "Ann")
+	git("config", "user.email", "ann@example.org")
+	git("add", ".")
+	git("commit", "-q", "--allow-empty", "-m", "first")
+	git("switch", "-q", "-c", "side")
+	put("one")
+	s.do("new", "--name", "merges")
+	s.do("prompt", "-", "/plan", "--wait")
+	s.do("branch", "-", "commit", "-m", "one")
+	put("two")
+	merges := s.at("branch", "-", "merge", "--method", "squash", "-m", "both")
+	merges.waitFor("[c/y/N] ")
+	require.Contains(t, merges.shown(), "these files are not committed, so they stay behind: two.")
+	merges.types("\n")
+	require.Contains(t, merges.ends(1), "nothing was changed")
+	merges = s.at("branch", "-", "merge", "--method", "squash", "-m", "both")
+	merges.waitFor("[c/y/N] ")
+	merges.types("c\n")
+	merges.waitFor("Commit with this message? [y/N] ")
+	merges.types("y\n")
+	merges.ends(0)
+	require.Equal(t, "two", git("show", "main:two"), "it was committed before the merge")
+	require.Equal(t, "both", git("log", "-1", "--format=%s", "main"))
 }
 
 func TestAtATerminalAFormIsFilledInFieldByField(t *testing.T) {

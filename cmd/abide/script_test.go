@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"abide": main, "hostile-agent": hostileAgent})
+	testscript.Main(m, map[string]func(){"abide": main, "hostile-agent": hostileAgent, "holding-agent": holdingAgent})
 }
 
 // The scripts run this program, like a person in a shell.

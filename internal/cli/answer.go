@@ -120,3 +120,29 @@ func choose(q event.PermissionRequest, name string) (string, error) {
 	}
 	return "", Usagef("%q is not one of the %d options (`abide answer ID` prints them)", name, len(q.Options))
 }
+
+// fill asks the person for each value, and sends the answer until it fits.
+func (p *Program) fill(ctx context.Context, asked time.Time, f *reply.Form, send func(wire.PermissionChoice) error) error {
+	for {
+		line, err := p.ask(ctx, asked, f.Asks())
+		if err != nil {
+			return err
+		}
+		choice, done, err := f.Take(line)
+		if done {
+			err = send(choice)
+		}
+		switch {
+		case err == nil && done:
+			return nil
+		case err == nil:
+		case !done:
+			p.notice("%v", err)
+		case reply.Misfit(err):
+			p.notice("%v", err)
+			f.Again()
+		default:
+			return err
+		}
+	}
+}

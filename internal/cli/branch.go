@@ -39,7 +39,12 @@ func standing(b wire.Branch) string {
 	if base == "" {
 		base = fmt.Sprintf("%.12s", b.BaseCommit)
 	}
-	if b.Compared {
+	switch {
+	case b.Merged && b.Behind > 0:
+		line += fmt.Sprintf(": merged into %s, which has %d more", base, b.Behind)
+	case b.Merged:
+		line += ": merged into " + base
+	case b.Compared:
 		line += fmt.Sprintf(": %d ahead of %s, %d behind", b.Ahead, base, b.Behind)
 	}
 	line += fmt.Sprintf("; %d not committed", b.Uncommitted)

@@ -245,13 +245,17 @@ func (p *Program) archive() *cobra.Command {
 	return p.label("archive", "Take a session out of the list, without deleting it", func(on bool) wire.SessionPatch { return wire.SessionPatch{Archived: &on} })
 }
 
+func (p *Program) resumable() *cobra.Command {
+	return p.label("resumable", "Mark a session as one to resume", func(on bool) wire.SessionPatch { return wire.SessionPatch{Resumable: &on} })
+}
+
 func (p *Program) label(name, short string, patch func(on bool) wire.SessionPatch) *cobra.Command {
 	var off bool
 	var after leaving
 	cmd := p.quiet(&cobra.Command{
 		Use: name + " ID", Short: short, Example: "abide " + name + " 9f3a\nabide " + name + " 9f3a --off", Args: cobra.ExactArgs(1),
 	}, "", func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) (wire.SessionInfo, error) {
-		words := map[string]string{"pin": "pinned", "archive": "archived"}[name]
+		words := map[string]string{"pin": "pinned", "archive": "archived", "resumable": "marked to be resumed"}[name]
 		if off {
 			words = "not " + words + " any more"
 		}
@@ -315,17 +319,26 @@ func (p *Program) end() *cobra.Command {
 type removed struct {
 	SessionID string `json:"session_id"`
 	Deleted   bool   `json:"deleted"`
+	// Trash means that it can be restored.
+	Trash bool `json:"trash"`
 }
 
 func (p *Program) remove() *cobra.Command {
-	var yes bool
+	var yes, forever bool
 	var after leaving
 	cmd := p.onSession(&cobra.Command{
-		Use: "rm ID", Short: "Delete a session and all it holds", Example: "abide rm 9f3a\nabide rm 9f3a --yes", Args: cobra.ExactArgs(1),
+		Use: "rm ID", Short: "Delete a session", Args: cobra.ExactArgs(1),
+		Long:    "Delete a session. It can be restored from the trash for some days (abide trash restore ID). With --forever, or where the hub has no trash, it is gone at once.",
+		Example: "abide rm 9f3a\nabide rm 9f3a --forever --yes",
 	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, _ []string) error {
-		if !yes {
+		trash, err := hub.Trash(ctx)
+		if err != nil {
+			return err
+		}
+		forever = forever || trash.Days == 0
+		if forever && !yes {
 			if !p.interactive() {
-				return Usagef("deleting a session cannot be taken back: say --yes")
+				return Usagef("deleting a session for good cannot be taken back: say --yes")
 			}
 			sure, err := p.ask(ctx, time.Now(), fmt.Sprintf("delete “%s”, %d events, for good? [y/N] ", plain.Line(s.Name), s.EventCount))
 			if err != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
@@ -336,18 +349,26 @@ func (p *Program) remove() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := hub.Delete(ctx, s.SessionID); err != nil {
+		remove := hub.Delete
+		if forever {
+			remove = hub.DeleteForever
+		}
+		if err := remove(ctx, s.SessionID); err != nil {
 			return err
 		}
 		if err := p.leave(ctx, hub, s, decided); err != nil {
 			return err
 		}
 		if p.json {
-			return p.PrintJSON(removed{SessionID: s.SessionID, Deleted: true})
+			return p.PrintJSON(removed{SessionID: s.SessionID, Deleted: true, Trash: !forever})
+		}
+		if !forever {
+			p.notice("deleted; for %s it can be restored: abide trash restore %s", counted(trash.Days, "day"), plain.Line(s.SessionID))
 		}
 		return nil
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&forever, "forever", false, "do not put it into the trash")
 	after.add(cmd)
 	p.JSONFlag(cmd)
 	return cmd
@@ -451,7 +472,7 @@ func (p *Program) removeCopy(ctx context.Context, hub *client.Hub, folder string
 		if !p.interactive() {
 			return withCode(ExitRefused, "%s (--yes confirms)", plain.Line(refused.Message))
 		}
-		sure, failed := p.ask(ctx, time.Now(), plain.Line(refused.Message)+" [y/N] ")
+		sure, failed := p.ask(ctx, time.Now(), plain.Line(refused.Message)+". Remove it? [y/N] ")
 		if failed != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
 			return withCode(ExitFailed, "nothing was removed")
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -199,7 +200,7 @@ func valuesOf(name string) []string {
 		"queue …": {"add", "edit", "move", "rm"}, "branch …": append(branchActs(), "commit"), "job …": {"run", "ls", "show", "cancel", "retry", "attempts", "discard-others"},
 		"schedule …": {"add", "ls", "show", "pause", "resume", "rm"},
 		"rules …":    {"add", "rm"}, "rules add …": {"allow", "reject"}, "rules add allow …": kinds, "rules add reject …": kinds,
-		"devices …": {"revoke"}, "worktrees …": {"rm"},
+		"devices …": {"revoke"}, "worktrees …": {"rm"}, "trash …": {"restore", "rm"},
 	}[name]
 }
 
@@ -282,4 +283,37 @@ func (p *Program) completeSession(cmd *cobra.Command, args []string, _ string) (
 		list = append(list, names[s.SessionID]+"\t"+plain.Line(s.Name))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// tag prints the tags of a session, or adds and removes some.
+func (p *Program) tag() *cobra.Command {
+	var remove []string
+	cmd := p.onSession(&cobra.Command{
+		Use: "tag ID [NAME…]", Short: "Print the tags of a session, or add and remove some",
+		Long: "Without a name and --remove, print the tags of a session, one a line. A tag has 1 to 40 printable characters\n" +
+			"without a comma; a session has at most 20. `abide ls --tag NAME` lists the sessions with a tag.",
+		Example: "abide tag - release 'needs review'\nabide tag 9f3a --remove release\nabide ls --tag release",
+		Args:    cobra.MinimumNArgs(1),
+	}, func(ctx context.Context, hub *client.Hub, s wire.SessionInfo, names []string) error {
+		if len(names)+len(remove) > 0 {
+			tags := slices.DeleteFunc(append(slices.Clone(s.Tags), names...), func(tag string) bool { return slices.Contains(remove, tag) })
+			changed, err := hub.Update(ctx, s.SessionID, wire.SessionPatch{Tags: &tags})
+			if err != nil {
+				return err
+			}
+			s = changed
+		}
+		if p.json {
+			return p.PrintJSON(s)
+		}
+		for _, tag := range s.Tags {
+			if _, err := fmt.Fprintln(p.Stdout, plain.Line(tag)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	cmd.Flags().StringArrayVar(&remove, "remove", nil, "remove the tag `NAME`; may be repeated")
+	p.JSONFlag(cmd)
+	return cmd
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +41,7 @@ type jobFlags struct {
 	preset, status             string
 	allow, files               []string
 	here, park, auto, wait     bool
+	whole                      bool
 	priority                   int
 	timeout                    time.Duration
 	caps                       event.JobCaps
@@ -55,14 +55,15 @@ type jobFlags struct {
 func (v jobVerbs) command() *cobra.Command {
 	var f jobFlags
 	cmd := v.onHub(&cobra.Command{
-		Use:   "job run TASK | ls | show ID | cancel ID | retry ID | attempts ID | discard-others ID",
+		Use:   "job run TASK | ls | show ID | events ID | cancel ID | retry ID | attempts ID | discard-others ID",
 		Short: "Run work to its end without a person",
 		Long: "A job is a session with a task, a policy and an end, which nobody has to watch. run makes one and prints its id; a task\n" +
 			"of - is read from stdin. Its agent may read; --preset edit lets it edit files, too, and edit_test run the project's test\n" +
 			"commands. --allow adds a kind of action, with a path or, for execute, a command: edit:src, 'execute:npm test',\n" +
 			"'execute:go test *'. What is outside is refused. It works in a working copy of the folder's repository, unless --here.\n" +
 			"With --wait it exits with 0 when the job is completed, 1 when it failed or was cancelled, 4 when it waits for a person, and 5\n" +
-			"after --timeout. `abide tail ID` follows a job. With --attempts several jobs attempt the task, each in a working copy of its\n" +
+			"after --timeout. events prints what happens in a job until it has ended; it says of a long one the status and the\n" +
+			"checkpoints first, with --whole all. With --attempts several jobs attempt the task, each in a working copy of its\n" +
 			"own: attempts compares them, `abide branch ID merge` merges one, and discard-others cancels and discards the rest.",
 		Example: "abide job run --preset edit 'fix the typos in docs'\nabide job ls --status running\nabide job show 9f3a\nabide job cancel 9f3a",
 		Args:    jobArgs,
@@ -83,6 +84,8 @@ func (v jobVerbs) command() *cobra.Command {
 		case "show":
 			job, err := hub.Job(ctx, id)
 			return v.show(job, err)
+		case "events":
+			return v.events(ctx, hub, id, f.whole)
 		case "cancel":
 			job, err := hub.CancelJob(ctx, id)
 			return v.line(job, err)
@@ -102,6 +105,7 @@ func (v jobVerbs) command() *cobra.Command {
 	flags.StringSliceVar(&f.models, "models", nil, "with run --attempts, the models `M,N` in turn")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
+	flags.BoolVar(&f.whole, "whole", false, "with events, print those before the last 2,000 of the session, too")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
 	flags.StringVar(&f.session, "session", "", "with ls, list jobs that session `ID` delegated")
 	flags.StringVar(&f.schedule, "schedule", "", "with ls, list jobs that schedule `ID` made")
@@ -130,13 +134,13 @@ func (f *jobFlags) define(cmd *cobra.Command, verb string) {
 	flags.Int64Var(&f.caps.Tokens, "max-tokens", 0, with+"end it at `N` tokens")
 	flags.Float64Var(&f.caps.Cost, "max-cost", 0, with+"end it at a cost of `N`")
 	flags.StringVar(&f.auditor, "auditor", "", with+"the project's auditor `NAME` judges the job and its result")
-	flags.StringVar(&f.retention, "keep", "", with+"record that it is to be kept for `T`: 24h, 168h or forever")
+	flags.StringVar(&f.retention, "keep", "", with+"put it into the trash when it ended `T` ago: 24h, 168h or forever")
 }
 
 func jobArgs(_ *cobra.Command, args []string) error {
-	want := map[string]int{"run": 2, "ls": 1, "show": 2, "cancel": 2, "retry": 2, "attempts": 2, "discard-others": 2}
+	want := map[string]int{"run": 2, "ls": 1, "show": 2, "events": 2, "cancel": 2, "retry": 2, "attempts": 2, "discard-others": 2}
 	if len(args) == 0 || want[args[0]] != len(args) {
-		return fmt.Errorf("job takes run TASK, ls, show ID, cancel ID, retry ID, attempts ID or discard-others ID")
+		return fmt.Errorf("job takes run TASK, ls, show ID, events ID, cancel ID, retry ID, attempts ID or discard-others ID")
 	}
 	return nil
 }
@@ -265,7 +269,7 @@ func (v jobVerbs) list(ctx context.Context, hub *client.Hub, f jobFlags) error {
 	}
 	var rows [][]string
 	for _, j := range all.Jobs {
-		rows = append(rows, []string{j.JobID, string(j.Status), strconv.Itoa(j.Rounds) + " rounds", plain.Line(j.Agent), plain.Line(j.Title), plain.Line(j.Last)})
+		rows = append(rows, []string{j.JobID, string(j.Status), counted(j.Rounds, "round"), plain.Line(j.Agent), plain.Line(j.Title), plain.Line(j.Last)})
 	}
 	return v.table(rows)
 }
@@ -300,13 +304,16 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 		rows = append(rows, []string{"works in", plain.Line(strings.TrimSpace(l.Repository + " " + l.Branch))})
 	}
 	if u := job.Usage; u != nil {
-		rows = append(rows, []string{"used", fmt.Sprintf("%d rounds, %d tokens, %d events", u.Rounds, u.Tokens, u.Events)})
+		rows = append(rows, []string{"used", fmt.Sprintf("%s, %d tokens, %d events", counted(u.Rounds, "round"), u.Tokens, u.Events)})
 	}
 	if job.Changed > 0 {
-		rows = append(rows, []string{"changed", fmt.Sprintf("%d files", job.Changed)})
+		rows = append(rows, []string{"changed", counted(job.Changed, "file")})
 	}
 	if job.NoDiff != "" {
 		rows = append(rows, []string{"changed", "not known: " + plain.Line(job.NoDiff)})
+	}
+	if job.Refused > 0 {
+		rows = append(rows, []string{"refused", counted(job.Refused, "action") + " that the policy does not allow"})
 	}
 	for _, text := range job.Unheld {
 		rows = append(rows, []string{"not held", plain.Line(text)})

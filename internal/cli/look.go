@@ -65,8 +65,10 @@ func (p *Program) ls() *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "sessions of all projects, and archived ones, too")
 	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
-	cmd.Flags().BoolVar(&q.Resumable, "resumable", false, "only sessions that are paused or interrupted and can be resumed")
+	cmd.Flags().StringVar(&q.Lifecycle, "lifecycle", "", "only sessions that are so far: `L` is active, paused, completed, failed or expired")
+	cmd.Flags().BoolVar(&q.Resumable, "resumable", false, "only sessions that wait to be resumed")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
+	cmd.Flags().StringArrayVar(&q.Tags, "tag", nil, "only sessions with the tag `NAME`; repeat it for those that have all")
 	cmd.Flags().StringVar(&q.Sort, "sort", "", "the order: `S` is updated (the default), created or name")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
 	p.JSONFlag(cmd)
@@ -77,6 +79,9 @@ func (p *Program) ls() *cobra.Command {
 func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int) error {
 	if q.Status != "" && q.Status != "all" && q.Status != "archived" && !slices.Contains(wire.SessionStatus("").Values(), q.Status) {
 		return Usagef("--status is one of %s, archived", strings.Join(wire.SessionStatus("").Values(), ", "))
+	}
+	if known := wire.Lifecycle("").Values(); q.Lifecycle != "" && !slices.Contains(known, q.Lifecycle) {
+		return Usagef("--lifecycle is one of %s", strings.Join(known, ", "))
 	}
 	if q.Sort != "" && !slices.Contains(sorts(), q.Sort) {
 		return Usagef("--sort is one of %s", strings.Join(sorts(), ", "))

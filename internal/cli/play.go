@@ -12,7 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/abidehub/abide/client"
+	"github.com/abidehub/abide/internal/screen"
+	tapes "github.com/abidehub/abide/internal/tape"
 	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/playback"
 )
@@ -22,6 +26,7 @@ type playOptions struct {
 	pace  playback.Pace
 	from  string // a seq, or a time
 	noTTY bool
+	lines bool
 }
 
 func (p *Program) play() *cobra.Command {
@@ -29,9 +34,11 @@ func (p *Program) play() *cobra.Command {
 	var level levelFlags
 	cmd := &cobra.Command{
 		Use:   "play ID|FILE",
-		Short: "Print a session as it went, in time",
-		Long: "Print a session as it went, in time. A pause longer than --idle takes --idle, and a line says so. FILE is what\n" +
-			"abide export wrote as zip or jsonl; it needs no hub. --no-tty prints without pauses, as a pipe does.",
+		Short: "Show a session as it went, in time",
+		Long: "Show a session as it went, in time, on the whole terminal: Space stops it and goes on, comma and full stop go by\n" +
+			"events, { and } by turns, < and > change the speed, R begins again at the end, H is the help, Esc leaves. A pause\n" +
+			"longer than --idle takes --idle. FILE is what abide export wrote as zip or jsonl; it needs no hub. --plain prints\n" +
+			"lines in time. --no-tty prints them without pauses, as a pipe does.",
 		Example: "  abide play -\n  abide play 9f3a --speed 4 --from 120\n  abide play 9f3a --from 2026-02-21T14:00:00Z\n" +
 			"  abide play session.jsonl",
 		Args:              Arguments(cobra.ExactArgs(1)),
@@ -49,11 +56,21 @@ func (p *Program) play() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		player, done, err := p.player(cmd.Context(), args[0])
+		played, err := p.tape(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		defer done()
+		defer played.done()
+		if screens := p.screens(); !o.noTTY && !o.lines && screens.possible() {
+			return screens.play(cmd.Context(), played.hub, screen.Tape{
+				Session: played.session, File: played.file, Level: chosen,
+				Pace: screen.Pace{Speed: o.pace.Speed, Idle: o.pace.Idle, Loop: o.pace.Loop, From: o.place},
+			})
+		}
+		player := playback.NewPlayer(played.source, played.session.MinSeq)
+		if err := player.Load(cmd.Context()); err != nil {
+			return err
+		}
 		out := &paced{feed: feedSink(p.Stdout, chosen, style), idle: o.pace.Idle, still: o.noTTY || !isTerminal(p.Stdout), say: p.Stderr}
 		if out.still {
 			out.feed = foldedSink(p.Stdout, chosen, style)
@@ -72,58 +89,47 @@ func (p *Program) play() *cobra.Command {
 	cmd.Flags().StringVar(&o.from, "from", "", "begin with event `SEQ`, or with the first at a time")
 	cmd.Flags().DurationVar(&o.pace.Idle, "idle", playback.Idle, "the longest pause, `D`")
 	cmd.Flags().BoolVar(&o.pace.Loop, "loop", false, "begin again at the end")
-	cmd.Flags().BoolVar(&o.noTTY, "no-tty", false, "print without pauses")
+	cmd.Flags().BoolVar(&o.lines, "plain", false, "print lines, also at a terminal")
+	cmd.Flags().BoolVar(&o.noTTY, "no-tty", false, "print lines without pauses")
 	level.add(cmd)
 	p.HubFlags(cmd)
 	p.colorFlag(cmd)
 	return cmd
 }
 
-// player returns a player of a file, or else of a session of the hub.
-func (p *Program) player(ctx context.Context, name string) (player *playback.Player, done func(), err error) {
-	source, first, done, err := p.tape(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	player = playback.NewPlayer(source, first)
-	if err := player.Load(ctx); err != nil {
-		done()
-		return nil, nil, err
-	}
-	return player, done, nil
+// tape is a session to play: of a file, or else of the hub.
+type tape struct {
+	source  observer.Source
+	session wire.SessionInfo
+	file    *tapes.File // nil of the hub
+	hub     *client.Hub // nil of a file
+	done    func()
 }
 
-// tape is the source of a player, with the seq of its first event.
-func (p *Program) tape(ctx context.Context, name string) (source observer.Source, first event.Seq, done func(), err error) {
+func (p *Program) tape(ctx context.Context, name string) (*tape, error) {
 	if strings.ContainsAny(name, "/.") || isFile(name) {
 		file, err := open(name)
 		if err != nil {
-			return nil, 0, nil, err
+			return nil, err
 		}
-		lines, err := openEventFile(file)
-		if errors.Is(err, errZip) {
-			var unpacked *os.File
-			if unpacked, err = unpackEvents(file); err == nil {
-				file.Close()
-				file = unpacked
-				lines, err = openEventFile(file)
-			}
-		}
+		lines, err := tapes.Open(file)
 		if err != nil {
-			return nil, 0, nil, errors.Join(Usagef("%s: %w", name, err), file.Close())
+			return nil, Usagef("%s: %w", name, err)
 		}
-		return lines, lines.first, func() { file.Close() }, nil
+		var s wire.SessionInfo
+		s.MinSeq, s.MaxSeq, s.Workspace = lines.First(), lines.Last(), name
+		return &tape{source: lines, session: s, file: lines, done: func() { lines.Close() }}, nil
 	}
 	hub, err := p.Connect(ctx)
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, err
 	}
 	s, err := p.find(ctx, hub, name)
 	if err != nil {
 		hub.Close()
-		return nil, 0, nil, err
+		return nil, err
 	}
-	return hubEvents{hub, s.SessionID}, s.MinSeq, func() { hub.Close() }, nil
+	return &tape{source: tapes.Hub{Hub: hub, ID: s.SessionID}, session: s, hub: hub, done: func() { hub.Close() }}, nil
 }
 
 func isFile(name string) bool {
@@ -134,7 +140,7 @@ func isFile(name string) bool {
 // playFrom plays from where the options say.
 func playFrom(ctx context.Context, player *playback.Player, o playOptions, show func(event.Event) error) error {
 	if o.from != "" {
-		seq, err := placeOf(ctx, player, o.from)
+		seq, err := o.place(ctx, player)
 		if err != nil {
 			return err
 		}
@@ -145,8 +151,12 @@ func playFrom(ctx context.Context, player *playback.Player, o playOptions, show 
 	return player.Play(ctx, o.pace, show)
 }
 
-// placeOf is the event of a seq or a time.
-func placeOf(ctx context.Context, player *playback.Player, from string) (event.Seq, error) {
+// place is the event of --from, which is a seq or a time; the first without it.
+func (o playOptions) place(ctx context.Context, player *playback.Player) (event.Seq, error) {
+	from := o.from
+	if from == "" {
+		return player.First(), nil
+	}
 	if n, err := strconv.ParseInt(from, 10, 64); err == nil {
 		if event.Seq(n) > player.Last() {
 			return 0, Usagef("--from %s is beyond the end: the last event is %d", from, player.Last())

@@ -312,7 +312,7 @@ func (p *Program) branch() *cobra.Command {
 	cmd := p.onSession(&cobra.Command{
 		Use: "branch ID [commit [FILE…] | update | merge | push | pull-request | discard]", Short: "Show where a session's branch stands, or act on it",
 		Long: "Show where a session's branch stands beside its base. With commit, commit the files that differ in its workspace, or the named ones, relative to the workspace; " +
-			"without --message it takes the session's latest prompt and the agent's last words, after asking. With update, bring the commits of the base to the branch; with merge, bring those of the branch to its base. " +
+			"without --message it takes what was asked for since the latest commit and the agent's last words, after asking. With update, bring the commits of the base to the branch; with merge, bring those of the branch to its base. " +
 			"No hook of the repository runs; your git signs what is made, where it is to and projects.FOLDER.git.sign is on. A file that a filter or the line ends of core.autocrlf would change is refused. " +
 			"With push, push the branch as you would by hand, where projects.FOLDER.git.push is on; else it prints the command. With pull-request, print the page of the remote's host that makes a pull request, filled in; where projects.FOLDER.git.pull_requests names gh or glab, that makes it, and its address is printed. " +
 			"With discard, remove the session's own working copy with its branch; what would be lost is named first.",
@@ -346,18 +346,20 @@ func (p *Program) branch() *cobra.Command {
 
 func (p *Program) actOnBranch(ctx context.Context, hub *client.Hub, s wire.SessionInfo, act string, files []string, to branchFlags) error {
 	key := rand.Text()
+	// Files that are not committed are committed first if the person says so.
+	first := func() error { return p.commit(ctx, hub, s, rand.Text(), nil, branchFlags{}) }
 	switch act {
 	case "update":
-		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+		return p.acted(ctx, to.yes, nil, func(confirm []string) (wire.BranchAct, error) {
 			return hub.UpdateBranch(ctx, s.SessionID, key, wire.UpdateBranch{Method: to.method, Confirm: confirm})
 		})
 	case "push":
-		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+		return p.acted(ctx, to.yes, first, func(confirm []string) (wire.BranchAct, error) {
 			return hub.Push(ctx, s.SessionID, key, wire.PushBranch{Confirm: confirm})
 		})
 	case "pull-request":
 		var page wire.PullRequestPage
-		err := p.confirmed(ctx, to.yes, func(confirm []string) (err error) {
+		err := p.confirmed(ctx, to.yes, nil, func(confirm []string) (err error) {
 			page, err = hub.PullRequest(ctx, s.SessionID, key, wire.MakePullRequest{Message: to.message, Confirm: confirm})
 			return err
 		})
@@ -367,14 +369,19 @@ func (p *Program) actOnBranch(ctx context.Context, hub *client.Hub, s wire.Sessi
 		_, err = fmt.Fprintln(p.Stdout, plain.Line(page.URL))
 		return err
 	case "discard":
-		return p.confirmed(ctx, to.yes, func(confirm []string) error {
+		return p.confirmed(ctx, to.yes, nil, func(confirm []string) error {
 			return hub.DiscardBranch(ctx, s.SessionID, wire.DiscardBranch{Confirm: confirm})
 		})
 	case "merge":
-		return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+		return p.acted(ctx, to.yes, first, func(confirm []string) (wire.BranchAct, error) {
 			return hub.MergeBranch(ctx, s.SessionID, key, wire.MergeBranch{Method: to.method, Message: to.message, Confirm: confirm})
 		})
 	}
+	return p.commit(ctx, hub, s, key, files, to)
+}
+
+// commit commits files of the workspace; all that differ if none is named.
+func (p *Program) commit(ctx context.Context, hub *client.Hub, s wire.SessionInfo, key string, files []string, to branchFlags) error {
 	c := wire.CommitBranch{Message: to.message}
 	for _, path := range files {
 		c.Files = append(c.Files, filepath.ToSlash(path))
@@ -385,7 +392,7 @@ func (p *Program) actOnBranch(ctx context.Context, hub *client.Hub, s wire.Sessi
 			return err
 		}
 	}
-	return p.acted(ctx, to.yes, func(confirm []string) (wire.BranchAct, error) {
+	return p.acted(ctx, to.yes, nil, func(confirm []string) (wire.BranchAct, error) {
 		c.Confirm = confirm
 		return hub.Commit(ctx, s.SessionID, key, c)
 	})
@@ -414,9 +421,9 @@ func (p *Program) draft(ctx context.Context, hub *client.Hub, s wire.SessionInfo
 }
 
 // acted does an act on a branch. What needs a confirmation is asked.
-func (p *Program) acted(ctx context.Context, yes bool, do func(confirm []string) (wire.BranchAct, error)) error {
+func (p *Program) acted(ctx context.Context, yes bool, first func() error, do func(confirm []string) (wire.BranchAct, error)) error {
 	var done wire.BranchAct
-	err := p.confirmed(ctx, yes, func(confirm []string) (err error) {
+	err := p.confirmed(ctx, yes, first, func(confirm []string) (err error) {
 		done, err = do(confirm)
 		return err
 	})
@@ -427,8 +434,9 @@ func (p *Program) acted(ctx context.Context, yes bool, do func(confirm []string)
 	return err
 }
 
-// confirmed does something, and asks for what needs a confirmation.
-func (p *Program) confirmed(ctx context.Context, yes bool, do func(confirm []string) error) error {
+// confirmed does something, and asks for what needs a confirmation. Where files are not
+// committed, the person may have them committed by first, if it is not nil.
+func (p *Program) confirmed(ctx context.Context, yes bool, first func() error, do func(confirm []string) error) error {
 	var confirm []string
 	for {
 		err := do(confirm)
@@ -436,12 +444,25 @@ func (p *Program) confirmed(ctx context.Context, yes bool, do func(confirm []str
 		if !errors.As(err, &refused) || len(refused.Needs) == 0 || len(confirm) > 5 {
 			return err
 		}
+		uncommitted := first != nil && slices.Contains(refused.Needs, "uncommitted")
 		if !yes {
-			if !p.interactive() {
-				return withCode(ExitRefused, "%s (--yes confirms)", plain.Line(refused.Message))
+			what, question := plain.Line(refused.Message), "Go on? [y/N] "
+			switch {
+			case !p.interactive() && uncommitted:
+				return withCode(ExitRefused, "%s (commit them first, or --yes goes on without them)", what)
+			case !p.interactive():
+				return withCode(ExitRefused, "%s (--yes confirms)", what)
+			case uncommitted:
+				question = "Commit them first (c), or go on without them (y)? [c/y/N] "
 			}
-			sure, failed := p.ask(ctx, time.Now(), plain.Line(refused.Message)+" [y/N] ")
-			if failed != nil || !strings.EqualFold(sure, "y") && !strings.EqualFold(sure, "yes") {
+			answer, failed := p.ask(ctx, time.Now(), what+".\n"+question)
+			switch answer = strings.ToLower(answer); {
+			case failed == nil && uncommitted && (answer == "c" || answer == "commit"):
+				if err := first(); err != nil {
+					return err
+				}
+				continue
+			case failed != nil || answer != "y" && answer != "yes":
 				return withCode(ExitFailed, "nothing was changed")
 			}
 		}

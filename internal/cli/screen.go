@@ -50,17 +50,30 @@ func (s screens) sessions() *cobra.Command {
 
 // show shows the sessions, or the one given with its prompt box, until the person leaves.
 func (s screens) show(ctx context.Context, hub *client.Hub, all bool, session *wire.SessionInfo) error {
+	o, err := s.options(hub)
+	if err != nil {
+		return err
+	}
+	o.All = all
+	return screen.Run(ctx, o, session)
+}
+
+// play plays a session, of the hub or of a file, until the person leaves.
+func (s screens) play(ctx context.Context, hub *client.Hub, t screen.Tape) error {
+	o, err := s.options(hub)
+	if err != nil {
+		return err
+	}
+	return screen.Play(ctx, o, t)
+}
+
+func (s screens) options(hub *client.Hub) (screen.Options, error) {
 	style, err := s.style(s.out)
 	if err != nil {
-		return err
+		return screen.Options{}, err
 	}
 	root, err := s.root()
-	if err != nil {
-		return err
-	}
-	return screen.Run(ctx, screen.Options{
-		Hub: hub, Project: root, All: all, Style: style, In: s.in, Out: s.out, Environ: s.environ, Words: Words,
-	}, session)
+	return screen.Options{Hub: hub, Project: root, Style: style, In: s.in, Out: s.out, Environ: s.environ, Words: Words}, err
 }
 
 // alone is `abide` without a command: the sessions at a terminal, else the help.
