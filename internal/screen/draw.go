@@ -65,7 +65,13 @@ func (m *model) View() tea.View {
 func (m *model) line() string {
 	text := "Enter does the chosen act · S search · A all or this project · H help · Esc leaves"
 	if m.view != nil {
-		text = "F more or less · S search, n and N the next · I attach · H help · Esc goes back"
+		text = "F more or less · S search, n N next · P play · I attach · H help · Esc goes back"
+	}
+	if m.view != nil && m.view.reel != nil {
+		text = "Space stops and goes on · , . events · { } turns · < > speed · R again and again · H help"
+		if m.view.watch != nil {
+			text += " · P ends playing"
+		}
 	}
 	switch {
 	case m.asked != nil:
@@ -214,7 +220,9 @@ func (m *model) drawView() (head string, body []string, acts []act, chosen int) 
 	r := &v.rows
 	end := min(len(r.all), r.top+r.height)
 	left := fmt.Sprintf("%d–%d / %d", min(r.top+1, end), end, len(r.all))
-	if v.window.first() > v.window.min || v.window.last() < v.window.end {
+	if v.reel != nil {
+		left = v.shown.words()
+	} else if v.window.first() > v.window.min || v.window.last() < v.window.end {
 		left += fmt.Sprintf(" of events %d–%d / %d", v.window.first(), v.window.last(), v.window.end)
 	}
 	left += map[plain.Level]string{plain.Compact: " · compact", plain.Full: " · full"}[r.level]
@@ -229,9 +237,9 @@ func (m *model) drawView() (head string, body []string, acts []act, chosen int) 
 	head = m.o.Style.Bold(cells.Cut(left, m.width))
 	for _, row := range r.all[min(r.top, end):end] {
 		text := row.Text
-		if v.query != "" {
-			if at, _ := cells.Index(ansi.Strip(text), v.query); at >= 0 {
-				text = cells.Mark(text, v.query)
+		if v.rows.query != "" {
+			if at, _ := cells.Index(ansi.Strip(text), v.rows.query); at >= 0 {
+				text = cells.Mark(text, v.rows.query)
 			}
 		}
 		body = append(body, text)
@@ -250,7 +258,7 @@ func (m *model) drawView() (head string, body []string, acts []act, chosen int) 
 	if v.state != nil {
 		body = overlay(body, v.state.Restore, m.width, r.height)
 	}
-	return head, body, viewActs(), v.action
+	return head, body, v.acts(), v.action
 }
 
 func (m *model) drawHelp() []string {
@@ -261,6 +269,8 @@ func (m *model) drawHelp() []string {
 		text = "Up, Down, PgUp, PgDn, Home, End and the wheel scroll. What comes is shown at the end.\n" +
 			"F: what was said, or thoughts, tools and output, too.\n" +
 			"S: search; n the next match, N the one before.\n" +
+			"P: play the session again, each event when it came. There Space stops and goes on, , and . go by events,\n" +
+			"{ and } by turns, < and > change the speed, Home and End go to the ends, R begins again at the end.\n" +
 			"I: type at the session. There Esc is for reading, Ctrl-X cancels the turn or a restore,\n" +
 			"Ctrl-O has the agent's mode and options, Ctrl-Q the prompts that wait.\n"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/desk"
 	"github.com/abidehub/abide/internal/plain"
+	"github.com/abidehub/abide/internal/tape"
 	"github.com/abidehub/abide/server/wire"
 )
 
@@ -30,20 +31,40 @@ type Options struct {
 	Words func(error) string
 }
 
+// Tape is a session to play: one of the hub, or a file.
+type Tape struct {
+	// Session is what is known of it. Of a file, that is the workspace and the first and last
+	// seq.
+	Session wire.SessionInfo
+	File    *tape.File // nil of a session of the hub
+	Level   plain.Level
+	Pace    Pace
+}
+
+// Play plays a session, until the person leaves.
+func Play(ctx context.Context, o Options, t Tape) error { return run(ctx, o, &t.Session, &t) }
+
 // Run shows the list of sessions, or the one given with the person at its prompt box, until
 // the person leaves.
 func Run(ctx context.Context, o Options, session *wire.SessionInfo) error {
+	return run(ctx, o, session, nil)
+}
+
+func run(ctx context.Context, o Options, session *wire.SessionInfo, t *Tape) error {
 	ctx, leave := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer leave()
-	m := &model{o: o, ctx: ctx, running: &running, only: session, list: list{project: o.Project, all: o.All || o.Project == ""}}
+	m := &model{o: o, ctx: ctx, running: &running, only: session, tape: t, list: list{project: o.Project, all: o.All || o.Project == ""}}
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithFPS(120))
 	m.send = program.Send
 	if session == nil {
 		running.Go(func() { m.followList(ctx) })
 	}
 	_, err := program.Run()
+	if m.failed != nil {
+		return m.failed
+	}
 	if errors.Is(err, tea.ErrInterrupted) || ctx.Err() != nil {
 		err = nil // Ctrl-C leaves
 	}
@@ -66,6 +87,8 @@ type model struct {
 	leaving       bool              // the last key was to leave, and a prompt is not sent
 	asked         *asking           // waits for a key
 	only          *wire.SessionInfo // the session that is shown without the list, or nil
+	tape          *Tape             // how that is played, or nil
+	failed        error             // why it cannot be played
 }
 
 // asking is a question that a key answers.
@@ -83,7 +106,15 @@ type ask struct{ asking }
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	if m.only != nil {
+	switch {
+	case m.tape != nil && m.tape.File != nil:
+		m.read(*m.only, filePages{m.tape.File}).rows.level = m.tape.Level
+		return m.roll(m.tape.Pace)
+	case m.tape != nil:
+		opened := m.open(*m.only)
+		m.view.rows.level = m.tape.Level
+		return tea.Batch(opened, m.roll(m.tape.Pace))
+	case m.only != nil:
 		return tea.Batch(m.open(*m.only), m.sit())
 	}
 	return m.load()
@@ -98,7 +129,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			below, _ := m.view.desk.Draw(m.height)
 			height -= len(below)
 		}
-		m.view.fit(max(1, height))
+		m.view.rows.fit(max(1, height))
 	}
 	return m, cmd
 }
@@ -146,6 +177,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.follow(msg)
 	case draw:
 		return m.drawn(msg)
+	case reeled:
+		return m.rolled(msg)
 	case sure:
 		return m.sure(msg)
 	case resumed:
@@ -221,7 +254,7 @@ func (m *model) searching() bool {
 // search opens the search line with a text.
 func (m *model) search(text string) {
 	if m.view != nil {
-		m.view.searching, m.view.query = true, text
+		m.view.searching, m.view.rows.query = true, text
 		return
 	}
 	m.list.searching = true
@@ -229,7 +262,7 @@ func (m *model) search(text string) {
 
 func (m *model) query() *string {
 	if m.view != nil {
-		return &m.view.query
+		return &m.view.rows.query
 	}
 	return &m.list.query
 }
@@ -291,7 +324,7 @@ func (m *model) searched(sure bool) tea.Cmd {
 		return nil
 	}
 	m.view.searching = false
-	if !sure || m.view.query == "" || m.view.find(0, 1) {
+	if !sure || m.view.rows.query == "" || m.view.rows.find(0, 1) {
 		return m.fill()
 	}
 	m.view.seeking = -1

@@ -2,18 +2,18 @@ package screen
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/abidehub/abide/client"
-	"github.com/abidehub/abide/internal/cells"
 	"github.com/abidehub/abide/internal/desk"
 	"github.com/abidehub/abide/internal/plain"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/playback"
 )
 
 // frame is the shortest time between two drawings of a session that is at work.
@@ -32,32 +32,22 @@ type view struct {
 	over    string // why nothing comes any more; empty while something may
 
 	searching bool
-	query     string
 	// seeking is the direction in which a search reads on; 0 if none does.
 	seeking int
 	action  int
 	state   *wire.State // the newest, or nil
 	client  string      // this one, as observers name it
+	pages   pages
+	// reel plays the session; nil while it is only read. shown is what it told last.
+	reel  *reel
+	shown reeled
 	// desk is nil while the person only reads; typing means that keys go to it.
 	desk   *desk.Desk
 	typing bool
 	watch  *client.Watch
 	leave  context.CancelFunc
-}
-
-// rows are the window as text, and the part of it that is shown.
-type rows struct {
-	level plain.Level
-	style plain.Style
-	// settled is the text up to the newest prompt: of settledTo events, from settledFrom on.
-	settled     []string
-	settledTo   int
-	settledFrom event.Seq
-	all         []cells.Row
-	top         int
-	follow      bool // stay at the end
-	width       int
-	height      int
+	unroll context.CancelFunc // of the reel
+	ctx    context.Context    // ends with the view
 }
 
 // pageOf is a page of a session that came.
@@ -88,14 +78,29 @@ type news struct {
 // draw is the time to show what came.
 type draw struct{ view *view }
 
-// open shows a session, from its newest events.
-func (m *model) open(s wire.SessionInfo) tea.Cmd {
+// read makes the view of a session.
+func (m *model) read(s wire.SessionInfo, p pages) *view {
 	ctx, leave := context.WithCancel(m.ctx)
-	v := &view{session: s, leave: leave, rows: rows{level: plain.Compact, style: m.o.Style, follow: true}}
+	v := &view{session: s, pages: p, ctx: ctx, leave: leave, rows: rows{level: plain.Compact, style: m.o.Style, follow: true}}
 	v.window = window{epoch: s.Epoch, min: s.MinSeq, end: s.MaxSeq}
-	v.watch = client.NewWatch(m.o.Hub, s.SessionID, client.Cursor{Epoch: s.Epoch, Seq: s.MaxSeq})
 	v.resize(m.width, m.body())
 	m.view = v
+	return v
+}
+
+// acts are what can be done with the session. With a file there is nothing but to leave.
+func (v *view) acts() []act {
+	if v.watch == nil {
+		return []act{actReturn}
+	}
+	return viewActs()
+}
+
+// open shows a session, from its newest events.
+func (m *model) open(s wire.SessionInfo) tea.Cmd {
+	v := m.read(s, pagesOf(m.o.Hub, s.SessionID))
+	ctx := v.ctx
+	v.watch = client.NewWatch(m.o.Hub, s.SessionID, client.Cursor{Epoch: s.Epoch, Seq: s.MaxSeq})
 	m.running.Go(func() {
 		err := v.watch.Run(ctx, func(u client.Update) error {
 			m.send(news{view: v, update: u})
@@ -129,18 +134,18 @@ func (m *model) close() tea.Cmd {
 // page asks for a page.
 func (m *model) page(v *view, where place) tea.Cmd {
 	v.loading = true
-	id, first, last, min := v.session.SessionID, v.window.first(), v.window.last(), v.window.min
+	first, last, min := v.window.first(), v.window.last(), v.window.min
 	return func() tea.Msg {
 		got := pageOf{view: v, where: where}
 		switch where {
 		case newest:
-			got.page, got.err = m.o.Hub.JoinedBefore(m.ctx, id, 0, pageEvents)
+			got.page, got.err = v.pages.before(m.ctx, 0)
 		case oldest:
-			got.page, got.err = m.o.Hub.JoinedAfter(m.ctx, id, min-1, pageEvents)
+			got.page, got.err = v.pages.after(m.ctx, min-1)
 		case earlier:
-			got.page, got.err = m.o.Hub.JoinedBefore(m.ctx, id, first, pageEvents)
+			got.page, got.err = v.pages.before(m.ctx, first)
 		case later:
-			got.page, got.err = m.o.Hub.JoinedAfter(m.ctx, id, last, pageEvents)
+			got.page, got.err = v.pages.after(m.ctx, last)
 		}
 		return got
 	}
@@ -149,7 +154,7 @@ func (m *model) page(v *view, where place) tea.Cmd {
 // paged takes a page that came.
 func (m *model) paged(got pageOf) tea.Cmd {
 	v := got.view
-	if m.view != v {
+	if m.view != v || v.reel != nil && got.where != earlier {
 		return nil
 	}
 	v.loading = false
@@ -171,7 +176,7 @@ func (m *model) paged(got pageOf) tea.Cmd {
 		v.window.reset(got.page.Events)
 		v.window.end = max(v.window.end, v.window.last())
 		r.follow, r.settled = got.where == newest, nil
-		v.render()
+		v.rows.render(&v.window)
 		if r.top = 0; got.where == newest {
 			r.top = r.bottom()
 		}
@@ -180,13 +185,13 @@ func (m *model) paged(got pageOf) tea.Cmd {
 			v.window.min = v.window.first()
 		}
 		v.window.prepend(got.page.Events)
-		v.anchored()
+		v.rows.anchored(&v.window)
 	case later:
 		if len(got.page.Events) == 0 {
 			v.window.end = v.window.last()
 		}
 		v.window.append(got.page.Events, true)
-		v.anchored()
+		v.rows.anchored(&v.window)
 	}
 	if v.seeking != 0 {
 		return m.seek()
@@ -229,6 +234,61 @@ func (m *model) scroll(by int) tea.Cmd {
 	return tea.Batch(m.fill(), v.seen(m.ctx))
 }
 
+// roll plays the session that is shown, or ends that.
+func (m *model) roll(pace Pace) tea.Cmd {
+	v := m.view
+	if v.reel != nil {
+		v.unroll()
+		v.reel = nil
+		return m.page(v, newest)
+	}
+	ctx, stop := context.WithCancel(v.ctx)
+	r := newReel(v.pages, v.window.min, pace, m.send)
+	v.reel, v.unroll, v.shown, v.loading = r, stop, reeled{moving: true, pace: r.pace}, true
+	v.rows.follow = true
+	m.running.Go(func() { r.run(ctx, pace.From) })
+	return nil
+}
+
+// rolled shows what a reel shows.
+func (m *model) rolled(got reeled) tea.Cmd {
+	v := m.view
+	if v == nil || v.reel != got.reel {
+		return nil
+	}
+	if got.err != nil && m.tape != nil && v.shown.last == 0 {
+		m.failed = got.err
+		return tea.Quit
+	}
+	if got.err != nil {
+		m.notice = m.o.Words(got.err)
+		return m.roll(Pace{}) // it has ended
+	}
+	if got.time.IsZero() {
+		got.time = v.shown.time
+	}
+	v.shown, v.loading = got, false
+	switch {
+	case got.page != nil:
+		v.window.reset(got.page.Events)
+		v.window.end, v.rows.settled, v.rows.follow = got.at, nil, true
+		v.rows.anchored(&v.window)
+	case got.event != nil:
+		v.window.append([]event.Event{*got.event}, true)
+		return m.soon(v)
+	}
+	return nil
+}
+
+// soon draws what came, after a while in which more may come.
+func (m *model) soon(v *view) tea.Cmd {
+	if v.drawing {
+		return nil
+	}
+	v.drawing = true
+	return tea.Tick(frame, func(time.Time) tea.Msg { return draw{v} })
+}
+
 // follow takes what the watch brought.
 func (m *model) follow(got news) tea.Cmd {
 	v := got.view
@@ -250,6 +310,9 @@ func (m *model) follow(got news) tea.Cmd {
 		if v.desk != nil {
 			v.desk.Reset()
 		}
+		if v.reel != nil {
+			return m.roll(Pace{}) // of a log that is gone
+		}
 		return m.page(v, newest)
 	}
 	var cmds []tea.Cmd
@@ -260,12 +323,11 @@ func (m *model) follow(got news) tea.Cmd {
 		v.desk.Events(u.Events)
 		cmds = append(cmds, v.desk.State(u.State, v.client))
 	}
-	v.window.append(u.Events, v.rows.follow)
-	if !v.drawing {
-		v.drawing = true
-		cmds = append(cmds, tea.Tick(frame, func(time.Time) tea.Msg { return draw{v} }))
+	if v.reel != nil {
+		return tea.Batch(cmds...) // what came is shown when nothing is played
 	}
-	return tea.Batch(cmds...)
+	v.window.append(u.Events, v.rows.follow)
+	return tea.Batch(append(cmds, m.soon(v))...)
 }
 
 // drawn shows what came.
@@ -275,12 +337,15 @@ func (m *model) drawn(d draw) tea.Cmd {
 	if m.view != v {
 		return nil
 	}
-	v.anchored()
+	v.rows.anchored(&v.window)
 	return tea.Batch(m.fill(), v.seen(m.ctx))
 }
 
 // seen tells the hub how far the person has read.
 func (v *view) seen(ctx context.Context) tea.Cmd {
+	if v.watch == nil || v.reel != nil {
+		return nil
+	}
 	socket := v.watch.Socket()
 	if !v.rows.follow || socket == nil || len(v.window.events) == 0 {
 		return nil
@@ -292,83 +357,11 @@ func (v *view) seen(ctx context.Context) tea.Cmd {
 	}
 }
 
-// anchored makes the rows anew, and has the same ones in view after it; or the newest, if
-// these were.
-func (v *view) anchored() {
-	r := &v.rows
-	held := r.all[min(r.top, len(r.all)):min(r.top+r.height, len(r.all))]
-	v.render()
-	if r.follow {
-		r.top = r.bottom()
-		return
-	}
-	if same(r.all, r.top, held) {
-		return
-	}
-	for i := range r.all {
-		if same(r.all, i, held) {
-			r.top = i
-			return
-		}
-	}
-	r.top = min(r.top, r.bottom())
-}
-
-// same reports whether rows go on with the given ones from a place.
-func same(rows []cells.Row, at int, want []cells.Row) bool {
-	if at+len(want) > len(rows) {
-		return false
-	}
-	for i, row := range want {
-		if rows[at+i].Text != row.Text {
-			return false
-		}
-	}
-	return true
-}
-
-// show has a line of text at the top.
-func (r *rows) show(line int) {
-	for i, row := range r.all {
-		if row.Line >= line {
-			r.top = min(i, r.bottom())
-			return
-		}
-	}
-}
-
-// bottom is the top row when the last one is in view.
-func (r *rows) bottom() int { return max(0, len(r.all)-r.height) }
-
-// render makes the rows of the window.
-func (v *view) render() {
-	r := &v.rows
-	turn := v.window.turn()
-	if first := v.window.first(); r.settled == nil || r.settledTo != turn || r.settledFrom != first {
-		r.settled, r.settledTo, r.settledFrom = lines(v.window.events[:turn], r.level, r.style), turn, first
-	}
-	open := lines(v.window.events[turn:], r.level, r.style)
-	r.all = cells.Wrap(r.settled, 0, r.width)
-	if len(r.settled) > 0 && len(open) > 0 {
-		r.all = append(r.all, cells.Row{Line: len(r.settled)})
-	}
-	r.all = append(r.all, cells.Wrap(open, len(r.settled)+1, r.width)...)
-}
-
 func (v *view) resize(width, height int) {
-	r := &v.rows
-	at := 0
-	if r.top < len(r.all) {
-		at = r.all[r.top].Line
-	}
-	r.width, r.height = max(1, width), height
 	if v.desk != nil {
 		v.desk.Resize(width)
 	}
-	v.render()
-	if r.top = r.bottom(); !r.follow {
-		r.show(at)
-	}
+	v.rows.resize(&v.window, width, height)
 }
 
 // place is the person's place at the session, made when it is first needed.
@@ -399,7 +392,7 @@ func (m *model) cancel(v *view) tea.Cmd {
 func (m *model) sit() tea.Cmd {
 	v := m.view
 	if v.rows.level == plain.Compact {
-		v.relevel(plain.Normal)
+		v.rows.relevel(&v.window, plain.Normal)
 	}
 	v.typing = true
 	return v.place(m).State(v.state, v.client)
@@ -427,33 +420,36 @@ func (m *model) deskKey(msg tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// fit gives the rows another height, as when the prompt box grows.
-func (v *view) fit(height int) {
-	r := &v.rows
-	if r.height == height {
-		return
+// reelKey is what a key does while the session is played; false for the others.
+func (m *model) reelKey(name string) (tea.Cmd, bool) {
+	v := m.view
+	switch name {
+	case "p", "P", "esc":
+		if v.watch == nil { // of a file there is no more to read than to play
+			return m.close(), true
+		}
+		return m.roll(Pace{}), true
+	case "R":
+		name = string(orderLoop)
 	}
-	r.height = height
-	if r.top = min(r.top, r.bottom()); r.follow {
-		r.top = r.bottom()
+	if o := order(name); slices.Contains(orders(), o) {
+		v.reel.order(o)
+		return nil, true
 	}
-}
-
-// relevel shows more or less of the session.
-func (v *view) relevel(level plain.Level) {
-	r := &v.rows
-	share := float64(r.top) / float64(max(1, r.bottom()))
-	r.level, r.settled = level, nil
-	v.render()
-	if r.top = int(share * float64(r.bottom())); r.follow {
-		r.top = r.bottom()
-	}
+	return nil, false
 }
 
 func (m *model) viewKey(name string) tea.Cmd {
 	v := m.view
 	r := &v.rows
+	if v.reel != nil && (name != "esc" || v.rows.query == "") {
+		if cmd, did := m.reelKey(name); did {
+			return cmd
+		}
+	}
 	switch name {
+	case "p", "P":
+		return m.roll(Pace{Speed: 1, Idle: playback.Idle})
 	case "up", "k":
 		return m.scroll(-1)
 	case "down", "j":
@@ -477,55 +473,45 @@ func (m *model) viewKey(name string) tea.Cmd {
 		if v.desk != nil {
 			less = plain.Normal
 		}
-		v.relevel(map[bool]plain.Level{true: less, false: plain.Full}[r.level == plain.Full])
+		v.rows.relevel(&v.window, map[bool]plain.Level{true: less, false: plain.Full}[r.level == plain.Full])
 	case "i":
-		return m.act(actAttach, v.session)
+		if v.watch != nil {
+			return m.act(actAttach, v.session)
+		}
 	case "ctrl+x":
-		return m.cancel(v)
+		if v.watch != nil {
+			return m.cancel(v)
+		}
 	case "n":
 		return m.next(1)
 	case "N":
 		return m.next(-1)
 	case "left":
-		v.action = (v.action + len(viewActs()) - 1) % len(viewActs())
+		v.action = (v.action + len(v.acts()) - 1) % len(v.acts())
 	case "right", "tab":
-		v.action = (v.action + 1) % len(viewActs())
+		v.action = (v.action + 1) % len(v.acts())
 	case "esc", "q":
-		if v.seeking != 0 || v.query != "" {
-			v.seeking, v.query = 0, ""
+		if v.seeking != 0 || v.rows.query != "" {
+			v.seeking, v.rows.query = 0, ""
 			return nil
 		}
 		return m.close()
 	case "enter":
-		return m.act(viewActs()[v.action], v.session)
+		return m.act(v.acts()[v.action], v.session)
 	default:
 		return nil
 	}
 	return m.fill()
 }
 
-// find has the next row that says the query at the top, from some rows after it; by is 1
-// or -1. It reports whether there is one.
-func (v *view) find(after, by int) bool {
-	r := &v.rows
-	for i := r.top + after*by; i >= 0 && i < len(r.all); i += by {
-		if at, _ := cells.Index(ansi.Strip(r.all[i].Text), v.query); at >= 0 {
-			r.top = min(i, r.bottom())
-			r.follow = false
-			return true
-		}
-	}
-	return false
-}
-
 // next goes to the next match, and reads on where there is none in what is held.
 func (m *model) next(by int) tea.Cmd {
 	v := m.view
-	if v.query == "" {
+	if v.rows.query == "" {
 		m.notice = "Nothing is searched for: S begins a search."
 		return nil
 	}
-	if v.find(1, by) {
+	if v.rows.find(1, by) {
 		return m.fill()
 	}
 	v.seeking = by
@@ -540,7 +526,7 @@ func (m *model) seek() tea.Cmd {
 	}
 	r := &v.rows
 	from := r.top
-	if v.seeking < 0 && v.find(1, -1) || v.seeking > 0 && v.find(1, 1) {
+	if v.seeking < 0 && v.rows.find(1, -1) || v.seeking > 0 && v.rows.find(1, 1) {
 		v.seeking = 0
 		return m.fill()
 	}
@@ -555,6 +541,6 @@ func (m *model) seek() tea.Cmd {
 	}
 	way := map[bool]string{true: "later", false: "earlier"}[v.seeking > 0]
 	v.seeking = 0
-	m.notice = "No " + way + " row says " + strings.TrimSpace(v.query) + "."
+	m.notice = "No " + way + " row says " + strings.TrimSpace(v.rows.query) + "."
 	return nil
 }
