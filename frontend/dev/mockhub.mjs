@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { WebSocketServer } from 'ws'
 import { sessions as fixtures, tour } from './script.mjs'
 
-const limits = { max_frame: 1048576, max_page: 500, max_queue: 10, max_attachment: 26214400 }
+const limits = { max_frame: 1048576, max_page: 500, max_queue: 10, max_attachment: 26214400, trash_days: 0 }
 
 /** The body of a request as bytes. */
 async function bodyOf(request) {

@@ -111,7 +111,7 @@ describe.each([
     await screen.go(`/s/${id}`)
     await screen.reaches(id, hub.lastSeq(id))
     await choose('Delete')
-    const asked = page.getByRole('menuitem', { name: 'Delete for good' })
+    const asked = page.getByRole('menuitem', { name: 'Delete', exact: true })
     await asked.waitFor()
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel')
     await (touch ? tap(asked) : asked.press('Enter'))

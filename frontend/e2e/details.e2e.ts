@@ -39,7 +39,7 @@ test.each([
   await details.getByText('19k of 200k').waitFor()
   const headings = async () =>
     (await details.locator('h2, summary').allInnerTexts()).filter((heading) => heading !== 'Details')
-  const all = ['Plan', 'Files changed', 'Usage', 'Session', 'Viewers', 'Inspect']
+  const all = ['Plan', 'Files changed', 'Usage', 'Session', 'Tags', 'Viewers', 'Inspect']
   await expect.poll(headings).toEqual(all) // some parts load late
   const raw = details.getByRole('button', { name: 'Raw event' })
   expect(await raw.count(), 'behind Inspect').toBe(0)

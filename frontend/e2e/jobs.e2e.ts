@@ -1,11 +1,14 @@
 // Jobs: the form makes one, the screen follows it to its end, and makes another of it.
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import type { Jobs, Schedule, ScheduleList } from '../src/wire/gen.ts'
+import type { JobInfo, Jobs, Schedule, ScheduleList } from '../src/wire/gen.ts'
+import { barriers } from './rig/axe.ts'
 import { desktop, phone, type Size } from './rig/browser.ts'
+import { repository } from './rig/git.ts'
 import { paired } from './rig/paired.ts'
+import { shot } from './rig/shot.ts'
 import { hold, tap } from './rig/touch.ts'
 
 const config = 'projects: {~/work: {jobs: {auditors: {review: ["true"], size: ["true"]}}}}\n'
@@ -47,6 +50,11 @@ test('a job is started on the screen of jobs, followed to its end, and run again
     policy: { preset: 'edit' },
     caps: { wall_s: 300 },
   })
+  // The form of the next job has the choices of this one.
+  await page.getByRole('button', { name: 'New job' }).click()
+  await expect.poll(() => dialog.getByLabel('Edit here').isChecked()).toBe(true)
+  expect(await dialog.getByLabel('Task').inputValue()).toBe('')
+  await page.keyboard.press('Escape')
   await line.getByRole('button', { name: 'Run again' }).click()
   await expect.poll(() => line.getByText('Completed').count()).toBe(2)
   expect(await jobs()).toHaveLength(2)
@@ -55,6 +63,43 @@ test('a job is started on the screen of jobs, followed to its end, and run again
   await page.getByRole('region', { name: 'Job' }).getByText('Completed').waitFor()
   await page.close()
 })
+
+test.each([phone, desktop])(
+  'a job that is asked for without the hub waits, and is made once when it is back ($width)',
+  async (size) => {
+    const before = (await jobs()).length
+    const screen = await at.device.open('/jobs', size)
+    const { page } = screen
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)) // so that the page loads without the hub
+    await page.getByRole('button', { name: 'New job' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Start the job' }).waitFor()
+    await page.keyboard.press('Escape')
+    await at.hub.kill()
+    await page.locator('html:not([data-link=open]):not([data-link=checking])').waitFor()
+    const task = `/plan without a hub ${size.width}`
+    await page.getByRole('button', { name: 'New job' }).click()
+    await dialog.getByLabel('Task').fill(task)
+    await dialog.getByLabel('Edit here').check()
+    await shot(screen, `job-offline-${size.width}`)
+    await dialog.getByRole('button', { name: 'Start when connected' }).click()
+    const waiting = page.getByRole('region', { name: 'Not started yet' })
+    await waiting.getByText('Will start when you reconnect.').waitFor()
+    await shot(screen, `job-waits-${size.width}`)
+    await waiting.getByRole('button', { name: 'Edit' }).click()
+    expect(await dialog.getByLabel('Task').inputValue()).toBe(task)
+    expect(await dialog.getByLabel('Edit here').isChecked()).toBe(true)
+    await waiting.waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Start when connected' }).click()
+    await page.reload()
+    await waiting.getByText(task).waitFor()
+    await at.hub.start()
+    await waiting.waitFor({ state: 'detached' })
+    await page.locator('[data-job]').filter({ hasText: task }).getByText('Completed').waitFor()
+    expect(await jobs()).toHaveLength(before + 1)
+    await page.close()
+  },
+)
 
 test.each([
   ['a finger', phone],
@@ -71,7 +116,7 @@ test.each([
     await dialog.getByLabel('Task').fill(task)
     await pressed(page, size, dialog.locator('summary').first())
     await dialog.getByRole('combobox', { name: 'Auditor' }).selectOption('review')
-    await dialog.getByRole('combobox', { name: 'To be kept after its end' }).selectOption('a week')
+    await dialog.getByRole('combobox', { name: 'Kept after its end' }).selectOption('a week')
     await dialog.getByRole('spinbutton', { name: 'Silent minutes' }).fill('4')
     await dialog.getByRole('spinbutton', { name: 'Cost' }).fill('0.5')
     await dialog.getByRole('spinbutton', { name: 'Output, in MB' }).fill('2')
@@ -129,7 +174,7 @@ test.each([
   const job = page.getByRole('region', { name: 'Job' })
   await job.getByText('Completed').waitFor()
   const result = job.getByRole('group', { name: 'Result' })
-  await result.getByText('To be kept after its end: a day.').waitFor()
+  await result.getByText('Kept after its end: a day.').waitFor()
   await result.getByRole('heading', { name: '1 changed file' }).waitFor()
   await result.getByRole('group', { name: `Changes in ${name}` }).waitFor()
   // It is put away, and does not come back by itself.
@@ -143,6 +188,54 @@ test.each([
 test.each([
   ['a finger', phone],
   ['keys', desktop],
+] as const)('attempts are compared, one is merged and the others discarded, by %s', async (_, size) => {
+  const { folder, git } = repositoryOf(`attempts${size.width}`)
+  const first = await at.hub.api<JobInfo>('POST', '/api/jobs', {
+    agent: 'paced',
+    workspace: folder,
+    task: '/fs',
+    attempts: 2,
+    policy: { preset: 'edit' },
+  })
+  const screen = await at.device.open('/jobs', size)
+  const { page } = screen
+  const lines = page.locator('[data-job]').filter({ hasText: `attempts${size.width}` })
+  await expect.poll(() => lines.getByText('Completed').count(), { timeout: 30_000 }).toBe(2)
+  await shot(screen, `attempts-list-${size.width}`)
+  await pressed(page, size, lines.getByRole('link', { name: /^Compare the attempts/ }).first())
+  await page.waitForURL(`**/jobs/${first.job_id}`)
+  const one = page.locator(`[data-job="${first.job_id}"]`)
+  await one.getByRole('group', { name: 'Changes in demo-agent.txt' }).waitFor()
+  const shown = page.locator('main [data-job]')
+  expect(await shown.count()).toBe(size.touch ? 1 : 2)
+  expect(await barriers(page)).toEqual([])
+  await shot(screen, `attempts-${size.width}`)
+  if (size.touch) {
+    await tap(page.getByRole('tab', { name: 'Attempt 2' }))
+    await page.getByRole('tabpanel', { name: 'Attempt 2' }).getByText('Completed').waitFor()
+    await tap(page.getByRole('tab', { name: 'Attempt 1' }))
+  }
+  await pressed(page, size, one.getByRole('button', { name: 'Merge…' }))
+  const dialog = page.getByRole('dialog')
+  await pressed(page, size, dialog.getByRole('button', { name: 'Commit these files first…' }))
+  await dialog.getByLabel('Message').fill('Write it')
+  await shot(screen, `attempts-commit-${size.width}`)
+  await pressed(page, size, dialog.getByRole('button', { name: 'Commit', exact: true }))
+  await pressed(page, size, dialog.getByRole('button', { name: 'Merge', exact: true }))
+  await dialog.waitFor({ state: 'detached' })
+  expect(git('ls-tree', '--name-only', 'garden')).toContain('demo-agent.txt')
+  await pressed(page, size, one.getByRole('button', { name: 'Discard the others…' }))
+  await shot(screen, `attempts-discard-${size.width}`)
+  await pressed(page, size, one.getByRole('button', { name: 'Discard the others', exact: true }))
+  await page.getByText('The other attempts are discarded.').waitFor()
+  expect(git('branch', '--list', 'abide/*').trim().split('\n')).toHaveLength(1)
+  await shot(screen, `attempts-kept-${size.width}`)
+  await page.close()
+})
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
 ] as const)('the prompt of a session runs in the background, once, by %s', async (_, size) => {
   const id = await at.hub.newSession(`Delegates ${size.width}`, 'paced')
   const screen = await at.device.open(`/s/${id}`, size)
@@ -150,11 +243,7 @@ test.each([
   const prompt = page.getByLabel('Prompt', { exact: true })
   const task = `/slow ${size.width + 5000}`
   await prompt.fill(task)
-  if (size.touch) {
-    const item = page.getByRole('menuitem', { name: 'Run in background…' })
-    await hold(page.getByRole('button', { name: 'Send', exact: true }), item)
-    await tap(item)
-  } else await pressed(page, size, page.getByRole('button', { name: 'Run in background' }))
+  await open(page, size)
   const dialog = page.getByRole('dialog')
   expect(await dialog.getByLabel('Task').inputValue()).toBe(task)
   // The answer of the first request is lost.
@@ -185,6 +274,98 @@ test.each([
   await page.getByRole('region', { name: 'Job', exact: true }).getByText('Cancelled').waitFor()
   await page.close()
 })
+
+test.each([phone, desktop])('files go with a prompt to the background ($width)', async (size) => {
+  const id = await at.hub.newSession(`Attaches ${size.width}`, 'paced')
+  const screen = await at.device.open(`/s/${id}`, size)
+  const { page } = screen
+  const prompt = page.getByLabel('Prompt', { exact: true })
+  await prompt.fill('/plan from the notes')
+  const notes = ['notes.txt', 'more.txt'].map((name) => ({
+    name,
+    mimeType: 'text/plain',
+    buffer: Buffer.from(`notes in ${name} ${size.width}`),
+  }))
+  await page.locator('[data-picker]').setInputFiles(notes)
+  await open(page, size)
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('notes.txt').waitFor()
+  await shot(screen, `job-files-${size.width}`)
+  // The answer of the second upload is lost, then that of the job.
+  let uploads = 0
+  await page.route('**/attachments?*', async (route) => {
+    if (++uploads !== 2) return route.continue()
+    await route.fetch()
+    await route.abort()
+  })
+  let lost = 0
+  await page.route('**/api/jobs', async (route) => {
+    if (lost++ > 0) return route.continue()
+    await route.fetch()
+    await route.abort()
+  })
+  const start = dialog.getByRole('button', { name: 'Start the job' })
+  for (const fails of [1, 2]) {
+    await pressed(page, size, start)
+    await expect.poll(() => uploads).toBe(2 * fails)
+    await dialog.getByRole('alert').getByText('The hub cannot be reached.').waitFor()
+  }
+  expect(await page.locator('[data-picker]').count(), 'the draft is there').toBe(1)
+  await pressed(page, size, start)
+  await dialog.waitFor({ state: 'detached' })
+  expect(await prompt.inputValue()).toBe('')
+  const mine = (await jobs()).filter((job) => job.session_id === id)
+  expect(mine, 'made once').toHaveLength(1)
+  const job = await at.hub.api<JobInfo>('GET', `/api/jobs/${mine[0]!.job_id}`)
+  expect(job.input?.attachments?.map(({ name }) => name)).toEqual(['notes.txt', 'more.txt'])
+  await page.goto(`${new URL(page.url()).origin}/s/${job.job_id}`)
+  await page.getByRole('feed').getByText('more.txt').first().waitFor()
+  await page.close()
+})
+
+test.each([phone, desktop])(
+  'a prompt is sent to the background without the hub, and is made once when it is back ($width)',
+  async (size) => {
+    const id = await at.hub.newSession(`Delegates alone ${size.width}`, 'paced')
+    const screen = await at.device.open(`/s/${id}`, size)
+    const { page } = screen
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)) // so that the page loads without the hub
+    const prompt = page.getByLabel('Prompt', { exact: true })
+    const dialog = page.getByRole('dialog')
+    const task = `/plan alone ${size.width}`
+    await prompt.fill(task)
+    await at.hub.kill()
+    await page.locator('html:not([data-link=open]):not([data-link=checking])').waitFor()
+    const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') }
+    await page.locator('[data-picker]').setInputFiles(file)
+    await open(page, size)
+    await dialog.getByText('Files are sent when the hub is connected').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Not connected' }).isDisabled()).toBe(true)
+    await shot(screen, `background-offline-${size.width}`)
+    await dialog.getByRole('button', { name: /Remove.*notes.txt/ }).click()
+    await pressed(page, size, dialog.getByRole('button', { name: 'Start when connected' }))
+    await dialog.waitFor({ state: 'detached' })
+    expect(await prompt.inputValue()).toBe('')
+    const waiting = page.getByRole('region', { name: 'Not started yet' })
+    const toList = async () => size.touch && tap(page.getByRole('button', { name: 'All sessions' }))
+    await toList()
+    await waiting.getByText(task).waitFor()
+    await pressed(page, size, waiting.getByRole('button', { name: 'Edit' }))
+    await page.waitForURL(`**/s/${id}`)
+    await expect.poll(() => prompt.inputValue()).toBe(task) // it is written in its session again
+    await open(page, size)
+    await pressed(page, size, dialog.getByRole('button', { name: 'Start when connected' }))
+    await dialog.waitFor({ state: 'detached' })
+    await toList()
+    await waiting.getByText(task).waitFor()
+    await shot(screen, `background-waits-${size.width}`)
+    await at.hub.start()
+    await waiting.waitFor({ state: 'detached' })
+    const mine = (await jobs()).filter((job) => job.session_id === id)
+    expect(mine, 'made once').toHaveLength(1)
+    await page.close()
+  },
+)
 
 test.each([
   ['a finger', phone],
@@ -229,6 +410,25 @@ test.each([
   await run.getByText('Completed').waitFor()
   await page.close()
 })
+
+/** Makes a folder of the workspace a repository with a commit. */
+function repositoryOf(name: string) {
+  const folder = join(at.hub.workspace, name)
+  mkdirSync(folder, { recursive: true })
+  const git = repository(folder)
+  git('commit', '-q', '--allow-empty', '-m', 'One')
+  git('config', 'user.name', 'Ann')
+  git('config', 'user.email', 'ann@example.org')
+  return { folder, git }
+}
+
+/** Opens the form that makes a job of the draft. */
+async function open(page: Page, size: Size): Promise<void> {
+  if (!size.touch) return pressed(page, size, page.getByRole('button', { name: 'Run in background' }))
+  const item = page.getByRole('menuitem', { name: 'Run in background…' })
+  await hold(page.getByRole('button', { name: 'Send', exact: true }), item)
+  await tap(item)
+}
 
 /** Presses a button as a person at this size does. */
 async function pressed(page: Page, size: Size, button: Locator): Promise<void> {

@@ -135,7 +135,7 @@ describe.each([
     if (size === phone) await choose(screen, 'Export…')
     else {
       await screen.page.keyboard.press('Control+k')
-      await screen.page.getByRole('combobox').fill('export')
+      await screen.page.getByRole('combobox', { name: 'Command or session' }).fill('export')
       await screen.page.keyboard.press('Enter')
     }
     const dialog = screen.page.getByRole('dialog', { name: 'Export', exact: true })
@@ -157,7 +157,7 @@ describe.each([
     const screen = await device.watch(session, size)
     await choose(screen, 'Delete…', 'Cancel')
     await screen.page.getByRole('menuitem', { name: 'Delete…' }).click()
-    await screen.page.getByRole('menuitem', { name: 'Delete for good' }).click()
+    await screen.page.getByRole('menuitem', { name: 'Delete', exact: true }).click()
     await until('the list', () => new URL(screen.page.url()).pathname === '/')
     await expect(hub.session(session)).rejects.toThrow('404')
     await lists(screen)
@@ -181,7 +181,7 @@ describe.each([
       await choose(leaves, 'Delete…')
       for (const fault of ['blackhole', 'rst']) await proxy.tell(fault)
 
-      const forGood = ({ page }: Screen) => page.getByRole('menuitem', { name: 'Delete for good' })
+      const forGood = ({ page }: Screen) => page.getByRole('menuitem', { name: 'Delete', exact: true })
       await button(renames, 'Rename').click()
       await forGood(stays).click()
       await stays.page.getByRole('menuitem', { name: 'Deleting…' }).waitFor()

@@ -140,7 +140,7 @@ for (const [name, size] of [
   test(`where a push is off, ${name}, the page is there all the same`, async () => {
     const { screen, dialog } = await opened(off, size)
     await dialog.getByRole('radio', { name: 'New pull request' }).check()
-    await dialog.getByRole('button', { name: 'Do it all the same' }).click()
+    await dialog.getByRole('button', { name: 'Find the page all the same' }).click()
     await dialog.getByRole('link', { name: 'Open the page' }).waitFor()
     await screen.page.close()
   })

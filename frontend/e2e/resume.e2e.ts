@@ -157,7 +157,7 @@ describe('an interrupted turn', () => {
     await there.page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' })
     await pause(there)
     const paused = (s: Screen) => s.page.getByRole('region', { name: 'Paused session' })
-    for (const s of [here, there]) await paused(s).waitFor()
+    for (const s of [here, there]) await paused(s).getByText('It was resumed 1 time before.').waitFor()
     await look(here, 'paused-390')
     await look(there, 'paused-1280')
     await paused(here).getByLabel('Resume with').selectOption('local')
@@ -276,15 +276,21 @@ describe('an interrupted turn', () => {
         await look(there, 'choice-1280')
       }
       // The agent refuses again: it is the same choice, asked once more.
+      const asked = hub.lastSeq(session)
       await card(here).getByRole('button', { name: 'Resume with the earlier settings' }).press('Enter')
+      await hub.event(session, 'turn_interrupted', asked) // until then the card is the first choice's
       await card(here)
         .getByRole('button', { name: 'Resume with these' })
         .and(here.page.locator(':enabled'))
         .waitFor()
       await expect.poll(rows).toEqual(which.map((name) => differs[name].row).toSorted())
       const before = hub.lastSeq(session)
-      await card(here).getByRole('button', { name: 'Resume with these' }).press('Enter')
-      await hub.event(session, 'agent_message', before)
+      // The card may still be that of the first choice, whose answer is refused.
+      await until('the agent goes on', async () => {
+        const these = card(here).getByRole('button', { name: 'Resume with these' })
+        await these.press('Enter', { timeout: 1_000 }).catch(() => undefined)
+        return hub.events(session).some((e) => e.seq > before && e.type === 'agent_message')
+      })
       await card(here).waitFor({ state: 'detached' })
       await hub.api('POST', `/api/sessions/${session}/cancel`)
     })

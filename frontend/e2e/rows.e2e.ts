@@ -109,7 +109,7 @@ describe.each([
     await lists('One', 'Three')
     await button('Undo').click()
     await lists('One', 'Deux', 'Three')
-    await choose('Deux', 'Delete…', 'Cancel', 'Delete…', 'Delete for good')
+    await choose('Deux', 'Delete…', 'Cancel', 'Delete…', 'Delete')
     await lists('One', 'Three')
   })
 

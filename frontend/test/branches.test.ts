@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { filesAPI } from '../src/net/files'
+import { leaves } from '../src/ui/files/join'
 import { until } from './support/until'
 
 it('branches are asked for two at once, and a line that has gone asks for none', async () => {
@@ -25,4 +26,13 @@ it('branches are asked for two at once, and a line that has gone asks for none',
   answer[2]!(false)
   answer[3]!(false)
   expect(await all[4]).toEqual({ branch: 'main' })
+})
+
+it('files that stay behind are told of until that is confirmed and something else is asked', () => {
+  expect(leaves('merge', 2, [], [])).toBe(true)
+  expect(leaves('merge', 2, [], ['uncommitted']), 'on its way').toBe(true)
+  expect(leaves('merge', 2, ['turn'], ['uncommitted'])).toBe(false)
+  expect(leaves('push', 0, ['turn', 'uncommitted'], ['uncommitted']), 'as the hub says').toBe(true)
+  expect(leaves('merge', 0, ['turn'], [])).toBe(false)
+  expect(leaves('update', 2, [], [])).toBe(false)
 })

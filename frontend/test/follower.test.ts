@@ -5,7 +5,7 @@ import { Database } from '../src/net/db'
 import { Follower } from '../src/net/follower'
 import { Requests } from '../src/net/requests'
 import { Store } from '../src/state/store'
-import type { ClientMessage, ServerMessage } from '../src/wire/gen'
+import type { ClientMessage, ServerMessage, SessionInfo } from '../src/wire/gen'
 import { epoch, eventsFrame, loadedFrame, Script, sessionId, stateFrame } from './support/script'
 import { until } from './support/until'
 import { count, inStore } from './support/instore'
@@ -325,5 +325,18 @@ describe('the event cache', () => {
     p.frame({ type: 'session_gone', session_id: sessionId })
     expect(p.cache.hint(sessionId)).toBeNull()
     await until(async () => expect(await db.use(count('pages'))).toBe(0))
+  })
+
+  it('begins anew with a session that is back', async () => {
+    const p = page()
+    p.follower.follow(sessionId)
+    p.frame(loadedFrame(range(1, 3)))
+    expect(p.session().status).toBe('ready')
+    p.frame({ type: 'session_gone', session_id: sessionId })
+    expect(p.session().status).toBe('gone')
+    p.frame({ type: 'session', session: { session_id: sessionId } as SessionInfo })
+    expect(p.session().status).toBe('loading')
+    p.frame(loadedFrame(range(1, 3)))
+    expect(p.session().status).toBe('ready')
   })
 })

@@ -97,16 +97,12 @@ test('what is kept of the form and cannot be read is left out', () => {
 })
 
 test('what the hub refuses is said at its part of the form', () => {
-  expect(partOf('auditor is one of a, b')).toBe('auditor')
   expect(
-    partOf('each attempt works in its own working copy, and /src is in no repository: leave attempts out'),
-  ).toBe('attempts')
-  expect(
-    partOf(
-      'no test command is configured for /src: set projects.FOLDER.jobs.test_commands, or use the preset edit',
-    ),
-  ).toBe('preset')
-  expect(partOf('there is no agent "x": use one of demo')).toBe('place')
-  expect(partOf('a job has a task: say what is to be done')).toBe('task')
-  expect(partOf('The hub cannot be reached.')).toBeUndefined()
+    ['auditor', 'attempts', 'policy.preset', 'agent', 'workspace', 'worktree', 'task', 'files'].map(partOf),
+  ).toEqual(['auditor', 'attempts', 'preset', 'place', 'place', 'place', 'task', 'task'])
+  expect([partOf('caps'), partOf(undefined), partOf('constructor')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })

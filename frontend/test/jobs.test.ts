@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { elapsed, jobsOf } from '../src/state/jobs'
+import { attemptsAt, elapsed, firstOf, jobsOf } from '../src/state/jobs'
+import { shownStatus, waits } from '../src/state/select'
 import type { JobLine, SessionInfo } from '../src/wire/gen'
 
 const at = (minute: number) => `2026-02-21T14:${String(minute).padStart(2, '0')}:00Z`
@@ -42,4 +43,23 @@ test('a job runs from its start to its end; a queued one waits since it was made
   const ended = { status: 'completed', started_at: at(10), finished_at: at(12) } as const
   expect(elapsed(job('completed', 5, ended), now)).toBe(2 * 60_000)
   expect(elapsed(job('ahead', 5, { status: 'running', started_at: at(40) }), now)).toBe(0)
+})
+
+test('a job that the hub tries again by itself runs, and needs no person', () => {
+  const interrupted = { status: 'interrupted' } as const
+  const again = job('again', 1, { status: 'running' }, interrupted)
+  expect([shownStatus(again), waits(again)]).toEqual(['running', false])
+  const parked = job('parked', 2, { status: 'parked' }, interrupted)
+  expect([shownStatus(parked), waits(parked)]).toEqual(['interrupted', true])
+  const { job: _, ...session } = parked
+  expect(waits(session)).toBe(true)
+  expect(waits(job('asks', 3, { status: 'parked' }, { status: 'needs_you' }))).toBe(true)
+})
+
+test('the attempts at a task are found by the first of them, the oldest first', () => {
+  const first = job('first', 1, { attempts: 3 })
+  const all = [job('third', 1, { attempt_of: 'first' }), job('alone', 2, {}), first]
+  all.push(job('second', 0, { attempts: 3, attempt_of: 'first' }), job('other', 4, { attempts: 2 }))
+  expect(all.map(firstOf)).toEqual(['first', undefined, 'first', 'first', 'other'])
+  expect(attemptsAt(all, 'first').map((j) => j.session_id)).toEqual(['first', 'second', 'third'])
 })

@@ -26,3 +26,9 @@ test('an address of files contains the path unchanged', () => {
   }
   expect(parseRoute('/s/20260221-a/files', '')).toMatchObject({ screen: 'files', path: '' })
 })
+
+test('the attempts at the task of a job have an address', () => {
+  expect(parseRoute('/jobs', '')).toEqual({ screen: 'jobs' })
+  expect(parseRoute('/jobs/20260221-a', '')).toEqual({ screen: 'attempts', id: '20260221-a' })
+  expect(parseRoute('/jobs/20260221-a/b', '')).toEqual({ screen: 'unknown' })
+})

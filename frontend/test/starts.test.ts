@@ -104,3 +104,18 @@ test('malformed stored starts are ignored', () => {
   expect(keptStarts([...bad, good, { ...good, problem: 3 }])).toEqual([good])
   expect(keptStarts({ 0: good })).toEqual([])
 })
+
+test('a job waits with its form, and the hub is asked for it once', async () => {
+  const job = { agents: ['one', 'two'], workspace: '/src', task: 'do it', attempts: 2 }
+  const form = { prompt: 'do it', attempts: '2' }
+  const { starts, made, list } = tab([new ApiError(400, 'invalid', 'no such folder'), null])
+  expect(starts.add(job, 'a', form)).toBe(true)
+  await starts.flush()
+  const kept = keptStarts(JSON.parse(localStorage.getItem(startsKey)!))
+  expect(kept).toMatchObject([{ request: job, form, problem: 'no such folder' }])
+  starts.retry('a')
+  expect(list()).toMatchObject([{ request: job, form }])
+  expect(list()[0]!.problem).toBeUndefined()
+  await starts.flush()
+  expect([made, list()]).toEqual([['a', 'a'], []])
+})

@@ -235,7 +235,49 @@ const delegating = (name: string, over: Partial<State> = {}): State => ({
   ...over,
 })
 
+/** Three attempts at a task, of which one still runs. */
+const attempts = (['completed', 'failed', 'running'] as const).map((status, i) => ({
+  ...job(i + 1, status === 'running' ? 'running' : 'ended', 'Port the importer to the new API', {
+    status,
+    started_at,
+    rounds: 7,
+    attempts: 3,
+    ...(i > 0 && { attempt_of: '20260221-130001-00000001' }),
+    ...(i < 2 && { finished_at: ago(i + 1) }),
+    ...(i === 1 && { reason: 'The model is overloaded \u202eand so on: '.repeat(4) }),
+  }),
+  worktree: {
+    folder: `/copies/port-${i}`,
+    branch: `abide/port-the-importer-${i}`,
+    base: 'main',
+    commit: '4f1c2d',
+    of: '/src/ferry',
+  },
+}))
+const compared = (name: string, over: Partial<State> = {}): State => ({
+  name: `jobs, attempts${name}`,
+  path: '/jobs/20260221-130001-00000001',
+  messages: [...opened, { kind: 'listed', sessions: attempts }],
+  hub: () => ({
+    ask: async <T>(method: string, of: string) => {
+      if (method === 'POST') throw new Error('The hub cannot be reached.')
+      const at = attempts.findIndex(({ session_id }) => of.includes(session_id))
+      const usage = { rounds: 7, tokens: 12_431 * (at + 1), cost: 0.318, events: 312, output_bytes: 91_000 }
+      const input = { model: 'sonnet', policy: { preset: 'edit', allow: [] }, caps: {} }
+      return { input, usage, ...(at === 0 && { ...result, finished_at: ago(1) }) } as T
+    },
+  }),
+  ...over,
+})
+const keep = { press: 'main [data-job] button:last-child' }
+
 export const jobScreens: State[] = [
+  compared(''),
+  compared(', the others are to be discarded', { does: [keep] }),
+  compared(', the others are not discarded', {
+    does: [keep, { press: 'main [data-job] .danger' }],
+  }),
+  compared(', none', { messages: opened }),
   screen(''),
   card('waits', {}),
   card('runs', { status: 'running', started_at, rounds: 7, last: 'edited 3 files, ran `go test ./...`' }),
@@ -314,7 +356,8 @@ export const jobScreens: State[] = [
     hub: () => ({
       ask: async (method: string) => {
         if (method === 'GET') return { schedules: [] } as never
-        throw new Error('cron "0 25 * * *" cannot be read: end of range (25) above maximum (23): 25')
+        const words = 'cron "0 25 * * *" cannot be read: end of range (25) above maximum (23): 25'
+        throw Object.assign(new Error(words), { field: 'cron' })
       },
     }),
     does: [

@@ -72,14 +72,17 @@ const standing: Branch = {
   acts: [],
 }
 /** A hub that tells of the branches of its sessions. */
-const withBranches = (): Partial<Intents> => ({
+const withBranches = (found: Partial<Branch> = {}): Partial<Intents> => ({
   files: async () =>
     ({
       branch: async (id: string) =>
-        id === sessionId ? standing : { ...standing, branch: 'main', ahead: 0, behind: 0, conflicts: [] },
+        id === sessionId
+          ? { ...standing, ...found }
+          : { ...standing, branch: 'main', ahead: 0, behind: 0, conflicts: [] },
     }) as unknown as Files,
-  ask: async <T>() => standing as T,
+  ask: async <T>() => ({ ...standing, ...found }) as T,
 })
+const withMerged = () => withBranches({ merged: true, conflicts: [], uncommitted: 0 })
 const on = { next_cursor: 'c', sessions_left: 18, done: false }
 
 function searching(name: string, words: string, ...answers: Answer[]): State {
@@ -160,12 +163,20 @@ export const lists: State[] = [
     ],
     does: [{ press: '.more' }],
   },
-  { name: 'list, branches', path: '/', messages: opened, hub: withBranches, does: [{ wait: 200 }] },
+  { name: 'list, branches', path: '/', messages: opened, hub: () => withBranches(), does: [{ wait: 200 }] },
   {
     name: 'details, branch',
     path,
     messages: held(whole),
-    hub: withBranches,
+    hub: () => withBranches(),
+    does: [{ press: `[aria-label="${t`Details`}"]` }, { wait: 200 }],
+  },
+  { name: 'list, branch merged', path: '/', messages: opened, hub: withMerged, does: [{ wait: 200 }] },
+  {
+    name: 'details, branch merged',
+    path,
+    messages: held(whole),
+    hub: withMerged,
     does: [{ press: `[aria-label="${t`Details`}"]` }, { wait: 200 }],
   },
   { name: 'list, loading', path: '/', messages: [link({ phase: 'dialling' })], does: [{ wait: 500 }] },

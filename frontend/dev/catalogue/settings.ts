@@ -8,6 +8,8 @@ import type {
   Delivery,
   Device,
   ResumeCounts,
+  Trash,
+  TrashedSession,
 } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'
@@ -83,6 +85,28 @@ const channels: Channel[] = [
     outcomes: [],
   },
 ]
+
+const deleted = (name: string, bytes: number): TrashedSession => ({
+  session_id: `20260221-140307-${bytes.toString(16).padStart(8, '0')}`,
+  name,
+  agent: 'demo',
+  workspace: '/home/dev/src/a/folder/with/a/name/that/does/not/end/at/all',
+  event_count: 42,
+  created_at: ago(900),
+  updated_at: ago(200),
+  deleted_at: ago(30),
+  removed_at: '2026-03-05T14:03:07Z',
+  bytes,
+})
+const trash: Trash = {
+  sessions: [
+    deleted('Drop the old config format', 48_000),
+    deleted('', 900),
+    deleted('The tablet in the kitchen which everybody uses and nobody charges', 91_000_000),
+  ],
+  days: 7,
+  bytes: 91_048_900,
+}
 
 const interruptions: ResumeCounts = {
   interrupted: { streaming_llm: 9, executing_tools: 3 },
@@ -280,6 +304,13 @@ export const settings: State[] = [
       devices: async () => [],
       ask: async <T>(_: string, path: string) =>
         (path === '/api/health' ? { interruptions } : { channels: [] }) as T,
+    }),
+  }),
+  screen(', sessions in the trash', {
+    hub: () => ({
+      devices: async () => [],
+      ask: async <T>(_: string, path: string) =>
+        (path === '/api/trash' ? trash : path === '/api/health' ? { interruptions } : { channels: [] }) as T,
     }),
   }),
   screen(', no numbers of the hub', {

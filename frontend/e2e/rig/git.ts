@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 
-/** Makes the folder a git repository. Returns a function that runs git in it, for its output. */
+/** Makes the folder a git repository, unless it is one. Returns a function that runs git in it, for its output. */
 export function repository(folder: string): (...args: string[]) => string {
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], {
@@ -8,6 +10,6 @@ export function repository(folder: string): (...args: string[]) => string {
       stdio: 'pipe',
       encoding: 'utf8',
     })
-  git('init', '-q', '-b', 'garden')
+  if (!existsSync(join(folder, '.git'))) git('init', '-q', '-b', 'garden')
   return git
 }

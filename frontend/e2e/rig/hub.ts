@@ -184,7 +184,7 @@ export class Hub {
   }
 
   async deleteSession(id: string): Promise<void> {
-    await this.api('DELETE', `/api/sessions/${id}`)
+    await this.api('DELETE', `/api/sessions/${id}?forever=true`)
   }
 
   async prompt(session: string, text: string): Promise<void> {

@@ -39,6 +39,8 @@ export class ApiError extends Error {
     message: string,
     /** What is to be confirmed. */
     readonly needs: readonly string[] = [],
+    /** What of the request's body it is about. */
+    readonly field?: string,
   ) {
     super(message)
   }
@@ -87,8 +89,8 @@ const withLimit = (ended: AbortSignal) => AbortSignal.any([ended, AbortSignal.ti
 
 const lostKey = t`This browser’s data was cleared. Pair it again.`
 
-function apiError(status: number, { code, message, needs }: Why): ApiError {
-  return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`, needs)
+function apiError(status: number, { code, message, needs, field }: Why): ApiError {
+  return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`, needs, field)
 }
 
 async function send(path: string, request: Sent, token = ''): Promise<Response> {

@@ -105,6 +105,10 @@ export class Follower {
     const isNews = frame.type === 'events' || frame.type === 'events_loaded'
     if (isNews && frame.session_id === this.id) this.cache?.offer(frame)
     if (frame.type === 'session_gone') this.cache?.forget(frame.session_id)
+    if (frame.type === 'session' && frame.session.session_id === this.id && !this.current()) {
+      this.store.dispatch({ kind: 'open', sessionId: this.id }) // it was restored
+      this.observe()
+    }
   }
 
   older(sessionId: string, limit = page): void {

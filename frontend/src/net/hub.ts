@@ -1,10 +1,11 @@
 import type { Starts } from './starts'
 import type { OutboxFile } from '../state/outboxitem'
 import type { AnswerMore, Intents } from '../state/intents'
+import type { Start } from '../state/starts'
 import { frameBytes, tooLong } from '../state/size'
 import type { Store } from '../state/store'
 import { subprotocol } from '../wire/frames'
-import type { ClientMessage, NewSession, Offer, Resume, ServerMessage } from '../wire/gen'
+import type { ClientMessage, NewJob, NewSession, Offer, Resume, ServerMessage } from '../wire/gen'
 import { ApiError, type HubAPI } from './api'
 import { Attention } from './attention'
 import type { EventCache } from './cache'
@@ -59,6 +60,7 @@ export class Hub implements Intents {
       revokeRule: this.revokeRule,
       devices: this.devices,
       ask: this.ask,
+      attach: this.attach,
       renameDevice: this.renameDevice,
       revokeDevice: this.revokeDevice,
     } = api)
@@ -236,11 +238,12 @@ export class Hub implements Intents {
   readonly revokeRule: HubAPI['revokeRule']
   readonly devices: HubAPI['devices']
   readonly ask: HubAPI['ask']
+  readonly attach: HubAPI['attach']
   readonly renameDevice: HubAPI['renameDevice']
   readonly revokeDevice: HubAPI['revokeDevice']
 
-  async later(request: NewSession, key: string): Promise<boolean> {
-    return (await this.starts()).add(request, key)
+  async later(request: NewSession | NewJob, key: string, form?: Start['form']): Promise<boolean> {
+    return (await this.starts()).add(request, key, form)
   }
 
   startNow(key: string): void {
@@ -270,9 +273,13 @@ export class Hub implements Intents {
 
   private starts(): Promise<Starts> {
     return (this.starting ??= import('./starts').then(
-      ({ Starts }) =>
-        new Starts(this.device, (request, key) => this.create(request, key), this.store.dispatch),
+      ({ Starts }) => new Starts(this.device, (request, key) => this.make(request, key), this.store.dispatch),
     ))
+  }
+
+  private make(request: NewSession | NewJob, key: string): Promise<unknown> {
+    if (!('task' in request)) return this.create(request, key)
+    return this.ask('POST', '/api/jobs', request, undefined, { 'Idempotency-Key': key })
   }
 
   async create(request: NewSession, key: string) {
@@ -283,7 +290,7 @@ export class Hub implements Intents {
 
   async update(
     sessionId: string,
-    change: { name?: string; pinned?: boolean; archived?: boolean },
+    change: { name?: string; pinned?: boolean; archived?: boolean; tags?: string[] },
   ): Promise<void> {
     this.store.dispatch({ kind: 'list_changed', session: await this.api.update(sessionId, change) })
   }

@@ -1,5 +1,5 @@
 import type { Choices } from '../state/intents'
-import type { NewSession } from '../wire/gen'
+import type { NewJob, NewSession } from '../wire/gen'
 import type { Message } from '../state/message'
 import { isStale, keptStarts, type Start } from '../state/starts'
 import { ApiError } from './api'
@@ -11,7 +11,7 @@ const choicesKey = 'abide.choices'
 const againMs = 5_000
 
 /**
- * Sessions that were asked for without a connection. The device keeps them until the hub has made them; their key makes
+ * Sessions and jobs that were asked for without a connection. The device keeps them until the hub has made them; their key makes
  * sending them again harmless, also from two tabs.
  */
 export class Starts {
@@ -22,7 +22,7 @@ export class Starts {
 
   constructor(
     private readonly storage: Storage,
-    private readonly create: (request: NewSession, key: string) => Promise<unknown>,
+    private readonly create: (request: NewSession | NewJob, key: string) => Promise<unknown>,
     private readonly dispatch: (message: Message) => void,
     private readonly now: () => number = Date.now,
   ) {
@@ -31,10 +31,10 @@ export class Starts {
   }
 
   /** Takes a request; false where the device cannot keep it. */
-  add(request: NewSession, key: string): boolean {
+  add(request: NewSession | NewJob, key: string, form?: Start['form']): boolean {
     const kept = this.write((list) => [
       ...list.filter((s) => s.key !== key),
-      { key, request, at: this.now() },
+      { key, request, at: this.now(), ...(form && { form }) },
     ])
     if (kept) void this.flush()
     return kept
@@ -42,7 +42,7 @@ export class Starts {
 
   /** Sends a start again that a person confirms. */
   retry(key: string): void {
-    this.write((list) => list.map((s) => (s.key === key ? { key, request: s.request, at: this.now() } : s)))
+    this.write((list) => list.map((s) => (s.key === key ? again(s, this.now()) : s)))
     void this.flush()
   }
 
@@ -50,7 +50,7 @@ export class Starts {
     this.write((list) => list.filter((s) => s.key !== key))
   }
 
-  /** Has the hub make the waiting sessions, oldest first, until it cannot be reached. */
+  /** Has the hub make the waiting sessions and jobs, oldest first, until it cannot be reached. */
   flush(): Promise<void> {
     this.again = true
     return (this.sending ??= this.send().finally(() => (this.sending = null)))
@@ -124,6 +124,14 @@ export class Starts {
     this.dispatch({ kind: 'starts', starts: list })
   }
 }
+
+/** The same start without its problem, to send it once more. */
+const again = ({ key, request, form }: Start, at: number): Start => ({
+  key,
+  request,
+  at,
+  ...(form && { form }),
+})
 
 /** Whether the same request may succeed later without the person. */
 function passing(error: unknown): boolean {

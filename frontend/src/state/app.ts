@@ -89,7 +89,8 @@ export function reduce(state: AppState, message: Message): AppState {
         list: withEntry(state.list ?? new Map(), message.session.session_id, message.session),
       }
     case 'open':
-      if (state.sessions.has(message.sessionId)) return state
+      // A session that was gone is loaded anew: it may have been restored.
+      if ((state.sessions.get(message.sessionId)?.status ?? 'gone') !== 'gone') return state
       return {
         ...state,
         sessions: withEntry(state.sessions, message.sessionId, newSession(message.sessionId)),

@@ -109,6 +109,7 @@ const data: Partial<Record<EventType, Shape>> = {
     phase: or(text, ''),
   }),
   interruption_settled: object({ interruption_id: text, outcome: or(text, ''), by: or(words, '') }),
+  session_resumable: object({ resumable: or(flag, false), by: or(words, '') }),
   session_paused: object({ by: or(words, '') }),
   session_resumed: object({ by: or(words, ''), way: text }),
   agent_message: said,

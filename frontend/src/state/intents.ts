@@ -1,9 +1,12 @@
+import type { Start } from './starts'
 import type {
   AgentChoice,
+  Attachment,
   Device,
   EventsLoadedMessage,
   FoundPage,
   NewRule,
+  NewJob,
   NewSession,
   Offer,
   Overview,
@@ -117,13 +120,19 @@ export interface Intents {
   files(): Promise<Files>
   /** Makes a session and asks its prompt; sent again with the same key it does neither twice. */
   create(request: NewSession, key: string): Promise<SessionInfo>
-  /** Has a session made once the hub can be reached; false where the device cannot keep the request. */
-  later(request: NewSession, key: string): Promise<boolean>
+  /**
+   * Has a session or a job made once the hub can be reached; false where the device cannot keep the request.
+   * The form of a job is kept with it, to edit it again.
+   */
+  later(request: NewSession | NewJob, key: string, form?: Start['form']): Promise<boolean>
   startNow(key: string): void
   dropStart(key: string): void
   /** The agents and folders for a new session, as last loaded; null where it never did. */
   lastChoices(): Promise<Choices | null>
-  update(sessionId: string, change: { name?: string; pinned?: boolean; archived?: boolean }): Promise<void>
+  update(
+    sessionId: string,
+    change: { name?: string; pinned?: boolean; archived?: boolean; tags?: string[] },
+  ): Promise<void>
   remove(sessionId: string): Promise<void>
   /**
    * Says that a session's work is done; a later prompt makes it live again. Waiting prompts are removed
@@ -154,6 +163,8 @@ export interface Intents {
     signal?: AbortSignal,
     headers?: Record<string, string>,
   ): Promise<T>
+  /** Stores a file of a prompt or of a job that the session delegates; the same bytes again are the same file. */
+  attach(sessionId: string, file: OutboxFile): Promise<Attachment>
   /** The paired browsers and tokens of this hub. */
   devices(): Promise<readonly Device[]>
   renameDevice(id: string, name: string): Promise<void>

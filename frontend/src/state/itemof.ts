@@ -91,6 +91,7 @@ export function itemOf(event: AbideEvent): Item | null {
     case 'session_start':
     case 'session_end':
     case 'session_paused':
+    case 'session_resumable':
     case 'session_resumed':
     case 'file_read':
     case 'file_write':

@@ -55,3 +55,18 @@ export const delegatedBy = (list: Iterable<SessionInfo>, id: string): JobSession
   jobsOf([...list].filter(({ job }) => job?.delegated_by === id && !hasEnded(job))).sort((a, b) =>
     a.created_at.localeCompare(b.created_at),
   )
+
+/** The first of the attempts at the task of a job; undefined if it is the only one. */
+export const firstOf = ({ session_id, job }: JobSession): string | undefined =>
+  job.attempt_of ?? (job.attempts ? session_id : undefined)
+
+/** All attempts at a task, by the first of them, which comes first; the oldest first. */
+export const attemptsAt = (list: Iterable<SessionInfo>, first: string): JobSession[] =>
+  [...list]
+    .filter((s): s is JobSession => s.job !== undefined && firstOf(s as JobSession) === first)
+    .sort(
+      (a, b) =>
+        Number(b.session_id === first) - Number(a.session_id === first) ||
+        a.created_at.localeCompare(b.created_at) ||
+        a.session_id.localeCompare(b.session_id),
+    )

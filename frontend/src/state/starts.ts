@@ -1,10 +1,12 @@
-import type { NewSession } from '../wire/gen'
+import type { NewJob, NewSession } from '../wire/gen'
 
-/** A session that was asked for without a connection and waits to be made. */
+/** A session or job that was asked for without a connection and waits to be made. */
 export interface Start {
-  /** The request's id for the hub: sent again it makes no second session. */
+  /** The request's id for the hub: sent again it makes no second one. */
   readonly key: string
-  readonly request: NewSession
+  readonly request: NewSession | NewJob
+  /** The form of a job, to edit it again. */
+  readonly form?: Readonly<Record<string, string>>
   /** When the person asked for it, in ms of Date.now. */
   readonly at: number
   /** Why the hub refused it, in words for a person. */
@@ -19,17 +21,23 @@ export function isStale(start: Start, now: number): boolean {
   return now - start.at > staleMs
 }
 
+/** Whether a request is one for a job. */
+export const asksForJob = (request: NewSession | NewJob): request is NewJob => 'task' in request
+
 /** Reads the stored requests; invalid ones are left out. */
 export function keptStarts(value: unknown): readonly Start[] {
   if (!Array.isArray(value)) return []
   return (value as { readonly [K in keyof Start]?: unknown }[]).filter((start): start is Start => {
-    const request = start?.request as { readonly [K in keyof NewSession]?: unknown } | null | undefined
+    const request = start?.request as
+      { readonly [K in keyof (NewSession & NewJob)]?: unknown } | null | undefined
     return (
       typeof start?.key === 'string' &&
       Number.isFinite(start.at) &&
-      typeof request?.agent === 'string' &&
+      (typeof request?.agent === 'string' || Array.isArray(request?.agents)) &&
       typeof request.workspace === 'string' &&
-      [request.name, request.prompt, start.problem].every((v) => v === undefined || typeof v === 'string')
+      [request.name, request.prompt, request.task, start.problem].every(
+        (v) => v === undefined || typeof v === 'string',
+      )
     )
   })
 }

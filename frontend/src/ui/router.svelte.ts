@@ -4,6 +4,7 @@ export type Route =
   | { screen: 'plain'; id: string; page: number | null }
   | { screen: 'play' | 'review'; id: string; seq: number | null }
   | { screen: 'files'; id: string; path: string }
+  | { screen: 'attempts'; id: string }
   | { screen: 'settings' | 'jobs' }
   | { screen: 'unknown' }
 
@@ -16,6 +17,8 @@ export function parseRoute(path: string, query: string): Route {
   if (path === '/' || path === '') return { screen: 'sessions' }
   if (path === '/settings') return { screen: 'settings' }
   if (path === '/jobs') return { screen: 'jobs' }
+  const [, job] = /^\/jobs\/([\w-]+)\/?$/.exec(path) ?? []
+  if (job) return { screen: 'attempts', id: job }
   return { screen: 'unknown' }
 }
 

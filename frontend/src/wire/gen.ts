@@ -44,6 +44,13 @@ export interface Worktree {
   setup?: boolean
 }
 
+export interface Attachment {
+  name: string
+  media_type: string
+  bytes: number
+  sha256: string
+}
+
 export type JobPreset = 'read' | 'edit' | 'edit_test'
 
 export type ToolKind = 'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
@@ -79,6 +86,7 @@ export type JobRetention = '24h' | '168h' | 'forever'
 export interface Job {
   task: string
   files?: string[]
+  attachments?: Attachment[]
   mode?: string
   model?: string
   delegated_by?: string
@@ -123,13 +131,6 @@ export interface Blob {
 export interface BlobRef {
   blob: Blob
   head: string
-}
-
-export interface Attachment {
-  name: string
-  media_type: string
-  bytes: number
-  sha256: string
 }
 
 export interface UserPromptData {
@@ -200,6 +201,12 @@ export interface InterruptionSettledData {
 }
 
 export interface SessionPausedData {
+  by: string
+  by_id?: string
+}
+
+export interface SessionResumableData {
+  resumable: boolean
   by: string
   by_id?: string
 }
@@ -482,9 +489,9 @@ export interface CorruptData {
   reason: string
 }
 
-export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'session_paused' | 'session_resumed' | 'workspace_seen' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
+export type EventType = 'session_start' | 'user_prompt' | 'turn_start' | 'turn_interrupted' | 'turn_end' | 'interruption_settled' | 'session_paused' | 'session_resumable' | 'session_resumed' | 'workspace_seen' | 'agent_message' | 'agent_thought' | 'tool_call' | 'tool_call_update' | 'plan' | 'permission_request' | 'permission_outcome' | 'file_read' | 'file_write' | 'mode' | 'config' | 'commands' | 'usage' | 'title' | 'agent_started' | 'agent_exit' | 'agent_stalled' | 'terminal_output' | 'error' | 'note' | 'session_end' | 'epoch' | 'log_truncated' | 'segment_start' | 'corrupt'
 
-export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'session_paused', 'session_resumed', 'workspace_seen', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
+export const eventTypes: readonly EventType[] = ['session_start', 'user_prompt', 'turn_start', 'turn_interrupted', 'turn_end', 'interruption_settled', 'session_paused', 'session_resumable', 'session_resumed', 'workspace_seen', 'agent_message', 'agent_thought', 'tool_call', 'tool_call_update', 'plan', 'permission_request', 'permission_outcome', 'file_read', 'file_write', 'mode', 'config', 'commands', 'usage', 'title', 'agent_started', 'agent_exit', 'agent_stalled', 'terminal_output', 'error', 'note', 'session_end', 'epoch', 'log_truncated', 'segment_start', 'corrupt']
 
 interface EventHead {
   seq: Seq
@@ -505,6 +512,7 @@ export type AbideEvent =
   | (EventHead & { type: 'turn_end'; data: TurnEndData })
   | (EventHead & { type: 'interruption_settled'; data: InterruptionSettledData })
   | (EventHead & { type: 'session_paused'; data: SessionPausedData })
+  | (EventHead & { type: 'session_resumable'; data: SessionResumableData })
   | (EventHead & { type: 'session_resumed'; data: SessionResumedData })
   | (EventHead & { type: 'workspace_seen'; data: WorkspaceSeenData })
   | (EventHead & { type: 'agent_message'; data: AgentMessageData })
@@ -701,6 +709,7 @@ export interface Limits {
   max_page: number
   max_queue: number
   max_attachment: number
+  trash_days: number
 }
 
 export interface ConnectedMessage {
@@ -852,6 +861,8 @@ export interface ReadingMessage {
 
 export type SessionStatus = 'idle' | 'running' | 'needs_you' | 'failed' | 'interrupted' | 'paused' | 'ended' | 'imported' | 'damaged'
 
+export type Lifecycle = 'active' | 'paused' | 'completed' | 'failed' | 'expired'
+
 export type JobStatus = 'queued' | 'running' | 'stopping' | 'parked' | 'completed' | 'failed' | 'cancelled'
 
 export interface JobLine {
@@ -880,12 +891,14 @@ export interface SessionInfo {
   created_at: string
   updated_at: string
   status: SessionStatus
+  lifecycle: Lifecycle
   event_count: number
   min_seq: Seq
   max_seq: Seq
   epoch: string
   archived: boolean
   pinned: boolean
+  tags?: string[]
   imported?: boolean
   forked_from?: Forked
   forks?: Forked[]
@@ -1047,6 +1060,8 @@ export interface SessionPatch {
   name?: string
   pinned?: boolean
   archived?: boolean
+  tags?: string[]
+  resumable?: boolean
 }
 
 export interface EndSession {
@@ -1261,6 +1276,7 @@ export interface JobInfo {
   diff?: string
   diff_cut?: boolean
   no_diff?: string
+  refused?: number
   failed_commands?: string[]
   tests?: JobCommand[]
   lock?: JobLock
@@ -1810,6 +1826,7 @@ export interface Branch {
   compared: boolean
   ahead: number
   behind: number
+  merged?: boolean
   uncommitted: number
   conflicts: string[]
   conflicts_left_out?: number
@@ -1889,6 +1906,7 @@ export interface WorkingCopy {
   partly?: boolean
   uncommitted: number
   commits: number
+  uncommitted_names?: string[]
   unknown?: string
   safe: boolean
   removed?: boolean
@@ -1915,6 +1933,27 @@ export interface FileChange {
   before?: string
   after?: string
   unknown?: string
+}
+
+export interface TrashedSession {
+  session_id: string
+  name: string
+  agent: string
+  workspace: string
+  project_root?: string
+  last_line?: string
+  event_count: number
+  created_at: string
+  updated_at: string
+  deleted_at: string
+  removed_at: string
+  bytes: number
+}
+
+export interface Trash {
+  sessions: TrashedSession[]
+  days: number
+  bytes: number
 }
 
 export type NotifyKind = 'permission' | 'form' | 'turn_over' | 'failed' | 'interrupted' | 'job' | 'withdrawn' | 'test'
@@ -2071,6 +2110,7 @@ export interface FoundPage {
 export interface Refusal {
   code: Code
   message: string
+  field?: string
   retry_after_ms?: number
   winner?: Winner
   needs?: string[]

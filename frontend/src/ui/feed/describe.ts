@@ -33,6 +33,13 @@ export function describe(event: AbideEvent): Said {
       return { tone: 'quiet', text: t`Session ended: ${event.data.reason}` }
     case 'session_paused':
       return { tone: 'quiet', text: t`Paused by ${event.data.by}` }
+    case 'session_resumable':
+      return {
+        tone: 'quiet',
+        text: event.data.resumable
+          ? t`Marked as resumable by ${event.data.by}`
+          : t`Not resumable any more, by ${event.data.by}`,
+      }
     case 'session_resumed':
       return { tone: 'quiet', text: t`Resumed by ${event.data.by}` }
     case 'agent_started': {

@@ -26,5 +26,5 @@ export const switches = {
   auto: t`Continue after an interruption without asking, if nothing has to be confirmed.`,
   here: t`Work in the folder itself, not in a working copy.`,
 }
-/** How long it is to be kept after its end. */
+/** How long it is kept after its end. */
 export const kept: Record<JobRetention, string> = { '24h': t`a day`, '168h': t`a week`, forever: t`forever` }

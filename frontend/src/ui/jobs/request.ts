@@ -74,14 +74,14 @@ export function jobOf(choices: Choices | null, fields: NewFields): NewJob | unde
 
 /** The parts of the form. */
 export type Part = 'task' | 'place' | 'preset' | 'auditor' | 'attempts'
-const about: [Part, RegExp][] = [
-  ['auditor', /\bauditors?\b/],
-  ['attempts', /\battempts?\b/],
-  ['preset', /\btest command\b|\bpreset\b/],
-  ['place', /\b(agent|mode|model|workspace|folder|directory|repository|branch)\b/],
-  ['task', /\btask\b/],
+const parts: [Part, string[]][] = [
+  ['task', ['task', 'files']],
+  ['place', ['agent', 'mode', 'model', 'options', 'workspace', 'worktree']],
+  ['preset', ['policy']],
+  ['auditor', ['auditor']],
+  ['attempts', ['attempts']],
 ]
 
-/** The part of the form that the hub's words are about, if they are about one. */
-export const partOf = (problem: string): Part | undefined =>
-  about.find(([, words]) => words.test(problem))?.[0]
+/** The part of the form that has a field of the request, as the hub names it: policy.preset. */
+export const partOf = (field = ''): Part | undefined =>
+  parts.find(([, fields]) => fields.includes(field.split('.', 1)[0]!))?.[0]

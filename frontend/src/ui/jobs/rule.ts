@@ -19,6 +19,6 @@ export function scheduleOf(job: NewJob, fields: NewFields): NewSchedule | undefi
   }
 }
 
-/** Whether what the hub refused is the rule, and not the job. */
-export const aboutRule = (problem: string): boolean =>
-  /\bcron\b|\bevery is\b|such time after now|time zone/.test(problem)
+/** Whether the hub refused a part of the rule, and not the job, by the field that it names. */
+export const aboutRule = (field = ''): boolean =>
+  ['every', 'cron', 'zone', 'overlap', 'until'].includes(field)

@@ -20,6 +20,10 @@ export class Deeds {
     return this.change(info, { pinned }, pinned ? t`was not pinned` : t`was not unpinned`)
   }
 
+  markResumable(info: SessionInfo, resumable: boolean): Promise<boolean> {
+    return this.change(info, { resumable }, t`was not marked`)
+  }
+
   /** Archives sessions, or takes them out, and offers the way back. */
   async archive(infos: readonly SessionInfo[], archived = !infos[0]?.archived): Promise<void> {
     const done: SessionInfo[] = []
@@ -75,8 +79,8 @@ export class Deeds {
     for (const info of infos) {
       try {
         const offer = await this.app.hub.interruption(info.session_id).catch((error: unknown) => {
-          if (info.status !== 'paused') throw error
-          return null // it was paused between two turns
+          if (info.status === 'interrupted') throw error
+          return null // no turn was cut off
         })
         if (!offer) {
           await this.app.hub.resume(info.session_id, { way: 'auto' })
@@ -107,11 +111,52 @@ export class Deeds {
     }
   }
 
-  /** Deletes a session for good. The error's text is for the person. */
+  /** For how many days a deleted session can be restored; 0 deletes it for good. */
+  private get trash(): number {
+    return this.app.state.hub?.limits.trash_days ?? 0
+  }
+
+  /** What is asked before sessions are deleted, and what the act is called. */
+  asking(count = 1): { question: string; act: string } {
+    const what = count === 1 ? t`this session` : t`${count} sessions`
+    return this.trash > 0
+      ? {
+          question: t`Delete ${what}? For ${counted(this.trash, t`day`, t`days`)} Settings can restore it.`,
+          act: t`Delete`,
+        }
+      : { question: t`Delete ${what} for good?`, act: t`Delete for good` }
+  }
+
+  /** Deletes a session, and offers the way back. The error's text is for the person. */
   async remove(info: SessionInfo): Promise<void> {
     await this.app.hub.remove(info.session_id)
+    this.deleted([info])
     this.leave([info])
     this.askOfCopy(info)
+  }
+
+  /** Deletes sessions, and offers the way back. Failures are reported. */
+  async removeAll(infos: readonly SessionInfo[]): Promise<void> {
+    const done: SessionInfo[] = []
+    for (const info of infos)
+      try {
+        await this.app.hub.remove(info.session_id)
+        done.push(info)
+      } catch (error) {
+        this.report(info, t`was not deleted: ${(error as Error).message}`)
+      }
+    this.deleted(done)
+    this.leave(done)
+  }
+
+  private deleted(done: readonly SessionInfo[]): void {
+    if (done.length === 0) return
+    const what = done.length === 1 ? title(done[0]!) : t`${done.length} sessions`
+    const restore = async () => {
+      for (const { session_id } of done)
+        await this.app.hub.ask('POST', `/api/trash/${encodeURIComponent(session_id)}/restore`)
+    }
+    this.app.say(t`Deleted ${what}.`, this.trash > 0 ? restore : undefined)
   }
 
   /** Asks what becomes of the working copy of a session that needs it no more. */
@@ -133,7 +178,7 @@ export class Deeds {
 
   private async change(
     info: SessionInfo,
-    to: { pinned?: boolean; archived?: boolean },
+    to: { pinned?: boolean; archived?: boolean; resumable?: boolean },
     failed: string,
   ): Promise<boolean> {
     try {

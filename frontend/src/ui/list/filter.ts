@@ -7,8 +7,12 @@ export interface Filter {
   project: string
   status: string
   agent: string
+  tag: string
   by: '' | 'project' | 'agent' | 'status'
 }
+
+/** The filter that shows every session. */
+export const unfiltered: Filter = { project: '', status: '', agent: '', tag: '', by: '' }
 
 const statusWords: Record<SessionInfo['status'], string> = {
   needs_you: t`Needs you`,
@@ -25,11 +29,13 @@ const statusWords: Record<SessionInfo['status'], string> = {
 export const of = {
   project: (s: SessionInfo) => base(s.project_root ?? s.workspace),
   agent: (s: SessionInfo) => s.agent,
-  status: (s: SessionInfo) => own(statusWords, s.status) ?? s.status,
+  status: (s: SessionInfo) =>
+    s.lifecycle === 'expired' ? t`Expired` : (own(statusWords, s.status) ?? s.status),
 }
 
 /** Returns whether a session is one that the filter shows. */
 export function fits(session: SessionInfo, filter: Filter): boolean {
+  if (filter.tag !== '' && !session.tags?.includes(filter.tag)) return false
   return (['project', 'agent', 'status'] as const).every(
     (what) => filter[what] === '' || of[what](session) === filter[what],
   )

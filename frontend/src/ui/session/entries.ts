@@ -141,6 +141,16 @@ export function entriesOf(
           act: () => deeds.bringBack(of, way),
         }))
       : none),
+    ...(of.imported || of.status === 'ended' || viewer
+      ? none
+      : [
+          {
+            name: of.resumable ? t`Do not offer to resume` : t`Offer to resume`,
+            hint: t`when the app is launched`,
+            also: t`resumable later mark start remind`,
+            act: () => deeds.markResumable(of, !of.resumable),
+          },
+        ]),
     ...(of.status === 'damaged' || session?.shut != null
       ? [{ name: t`Open again`, hint: t`this session`, act: () => deeds.reopen(of) }]
       : none),
