@@ -28,7 +28,7 @@ type hub struct {
 	rules    *rule.Book
 	mayRule  func(by event.Actor, sessionID string) bool
 	reads    *list.ReadMarks
-	forks    *list.Forks
+	lines    list.Lines
 	inspect  InspectWorkspace
 	states   *filestate.Keeper // nil: there is no undo
 	uploads  *uploadDays
@@ -174,6 +174,9 @@ func (e *engine) do(job func(*engine)) {
 	job(e)
 	if len(e.mail.answers) > 0 {
 		e.publish() // a caller must see its change in the state
+		if e.list.changed {
+			e.listing.keep(time.Now()) // and in the session's line
+		}
 		e.mail.answer()
 	}
 }

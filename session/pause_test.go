@@ -382,4 +382,8 @@ func TestAMarkToResumeIsInTheLogAndAResumeClearsIt(t *testing.T) {
 	require.NoError(t, mark(true))
 	prompt(t, b, "p2")
 	require.False(t, b.Info().Resumable, "a prompt resumes it")
+	for on := range 100 { // a caller sees its change, however soon it looks
+		require.NoError(t, mark(on%2 == 0))
+		require.Equal(t, on%2 == 0, b.Info().Resumable)
+	}
 }
