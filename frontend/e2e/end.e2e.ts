@@ -119,6 +119,10 @@ describe('a feed at its end stays there', () => {
     await screen.page.locator('[data-outbox]').waitFor()
     await expectEnd('reloaded, with no hub')
     await hub.start()
+    // Later rows would move the end while the next test looks at it.
+    await screen.page.locator('[data-outbox]').waitFor({ state: 'detached' })
+    await hub.idle(id)
+    await screen.reaches(id, hub.lastSeq(id))
   })
 
   test('also by keys: nothing covers the last row, and G moves the focus there', async () => {
