@@ -121,7 +121,7 @@ describe('a feed at its end stays there', () => {
     await hub.start()
     // Later rows would move the end while the next test looks at it.
     await screen.page.locator('[data-outbox]').waitFor({ state: 'detached' })
-    await hub.idle(id)
+    await until('its answer', async () => (await hub.session(id)).status === 'needs_you')
     await screen.reaches(id, hub.lastSeq(id))
   })
 
