@@ -115,6 +115,9 @@ func (f *Files) Branch(ctx context.Context, folder, named, from string, merges .
 	}
 	switch {
 	case err == nil:
+	case errors.Is(ctx.Err(), context.Canceled):
+		b.at = time.Time{} // who asked has gone; that is no answer for others
+		return wire.Branch{}, ctx.Err()
 	case errors.Is(err, gitstate.ErrRefused):
 		b.found.Unknown = "the repository cannot be read"
 	case f.git == nil:

@@ -1,11 +1,13 @@
 package workspace_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,6 +58,32 @@ func TestTheStateOfABranchCostsOneRunOfGitInThreeSeconds(t *testing.T) {
 	without, err := workspace.New(nil, nil).Branch(t.Context(), dir, "", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"work", "git is not installed"}, []string{without.Branch, without.Unknown})
+}
+
+func TestWhoGoesAwayLeavesNoAnswerOfABranchToOthers(t *testing.T) {
+	dir, slow := t.TempDir(), filepath.Join(t.TempDir(), "git")
+	require.NoError(t, os.WriteFile(slow, []byte("#!/bin/sh\nif [ -e "+slow+".hangs ]; then mv "+slow+".hangs "+slow+".begun; exec sleep 60; fi\nexec git \"$@\"\n"), 0o700))
+	runner, err := gitstate.New(t.Context(), slow)
+	require.NoError(t, err)
+	files := workspace.New(runner, nil)
+	put(t, dir, "a", "one\n")
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "one")
+	git(t, dir, "switch", "-q", "-c", "work")
+	require.NoError(t, os.WriteFile(slow+".hangs", nil, 0o600))
+	gone, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := files.Branch(gone, dir, "main", "")
+		left <- err
+	}()
+	require.Eventually(t, func() bool { _, err := os.Stat(slow + ".begun"); return err == nil }, 10*time.Second, time.Millisecond)
+	leave()
+	require.ErrorIs(t, <-left, context.Canceled)
+	b, err := files.Branch(t.Context(), dir, "main", "")
+	require.NoError(t, err)
+	require.Equal(t, []any{"", true}, []any{b.Unknown, b.Compared})
 }
 
 func TestASquashedBranchIsMergedWhileTheBaseHasWhatWasMade(t *testing.T) {
