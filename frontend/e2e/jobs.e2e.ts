@@ -1,5 +1,5 @@
 // Jobs: the form makes one, the screen follows it to its end, and makes another of it.
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -224,6 +224,8 @@ test.each([
   await pressed(page, size, dialog.getByRole('button', { name: 'Merge', exact: true }))
   await dialog.waitFor({ state: 'detached' })
   expect(git('ls-tree', '--name-only', 'garden')).toContain('demo-agent.txt')
+  await one.getByText('Merged into garden.').waitFor()
+  expect(await one.getByRole('button', { name: 'Merge…' }).count(), 'merged once').toBe(0)
   await pressed(page, size, one.getByRole('button', { name: 'Discard the others…' }))
   await shot(screen, `attempts-discard-${size.width}`)
   await pressed(page, size, one.getByRole('button', { name: 'Discard the others', exact: true }))
@@ -232,6 +234,83 @@ test.each([
   await shot(screen, `attempts-kept-${size.width}`)
   await page.close()
 })
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
+] as const)(
+  'a job is merged on its page, which shows conflicts, and its copy discarded, by %s',
+  async (_, size) => {
+    const { folder, git } = repositoryOf(`merged${size.width}`)
+    const run = async (task: string) => {
+      const { job_id } = await at.hub.api<JobInfo>('POST', '/api/jobs', {
+        agent: 'paced',
+        workspace: folder,
+        task,
+        policy: { preset: 'edit' },
+      })
+      const screen = await at.device.open(`/s/${job_id}`, size)
+      const { page } = screen
+      const job = page.getByRole('region', { name: 'Job', exact: true })
+      await job.getByText('Completed').waitFor()
+      return {
+        screen,
+        page,
+        job,
+        act: (name: string) => pressed(page, size, page.getByRole('button', { name })),
+      }
+    }
+    const none = await run('/plan')
+    await none.job.getByRole('button', { name: 'Discard the working copy…' }).waitFor()
+    expect(await none.job.getByRole('button', { name: 'Merge…' }).count(), 'it changed nothing').toBe(0)
+    await none.page.close()
+
+    const { screen, page, job, act } = await run('/fs')
+    const dialog = page.getByRole('dialog')
+    await act('Merge…')
+    await act('Commit these files first…')
+    await dialog.getByLabel('Message').fill('Write it')
+    await pressed(page, size, dialog.getByRole('button', { name: 'Commit', exact: true }))
+    await dialog.getByRole('button', { name: 'Merge', exact: true }).waitFor()
+    // Meanwhile the base has the same file, with other words.
+    await page.keyboard.press('Escape')
+    writeFileSync(join(folder, 'demo-agent.txt'), 'Of another.\n')
+    git('add', '-A')
+    git('commit', '-q', '-m', 'Two')
+    const [base, tips] = [git('rev-parse', 'garden'), git('for-each-ref', 'refs/heads')]
+    await page.reload()
+    await act('Merge…')
+    await dialog.getByText('demo-agent.txt').first().waitFor()
+    await dialog.getByText('conflict', { exact: false }).first().waitFor()
+    expect(await barriers(page)).toEqual([])
+    await shot(screen, `job-conflicts-${size.width}`)
+    await pressed(page, size, dialog.getByRole('button', { name: 'Merge', exact: true }))
+    await dialog.getByRole('alert').waitFor()
+    expect([git('rev-parse', 'garden'), git('for-each-ref', 'refs/heads')], 'nothing is changed').toEqual([
+      base,
+      tips,
+    ])
+    expect(readFileSync(join(folder, 'demo-agent.txt'), 'utf8')).toBe('Of another.\n')
+    expect(git('status', '--porcelain')).toBe('')
+
+    // The base is as it was: the job is merged, once.
+    git('reset', '-q', '--hard', 'HEAD~1')
+    await page.reload()
+    await act('Merge…')
+    await pressed(page, size, dialog.getByRole('button', { name: 'Merge', exact: true }))
+    await dialog.waitFor({ state: 'detached' })
+    expect(git('ls-tree', '--name-only', 'garden')).toContain('demo-agent.txt')
+    await job.getByText('Merged into garden.').waitFor()
+    expect(await job.getByRole('button', { name: 'Merge…' }).count(), 'merged once').toBe(0)
+    await act('Discard the working copy…')
+    await dialog.getByRole('button', { name: 'Keep the copy' }).waitFor()
+    await pressed(page, size, dialog.getByRole('button', { name: 'Discard the copy' }))
+    await dialog.waitFor({ state: 'detached' })
+    await job.getByText('Merged into garden.').waitFor({ state: 'detached' })
+    expect(await job.getByRole('button', { name: 'Discard the working copy…' }).count()).toBe(0)
+    await page.close()
+  },
+)
 
 test.each([
   ['a finger', phone],
@@ -264,6 +343,7 @@ test.each([
   expect(mine, 'made once').toHaveLength(1)
   const card = page.getByRole('region', { name: 'Jobs of this session' }).locator('[data-job]')
   await card.getByText('Running').waitFor()
+  expect(await page.getByText('No messages yet').count(), 'a job says enough').toBe(0)
   expect(await card.getByRole('link').getAttribute('href')).toBe(`/s/${mine[0]!.job_id}`)
   await pressed(page, size, card.getByRole('button', { name: 'Cancel…' }))
   await pressed(page, size, card.getByRole('button', { name: 'Cancel the job' }))

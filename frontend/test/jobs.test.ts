@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
-import { attemptsAt, elapsed, firstOf, jobsOf } from '../src/state/jobs'
+import { attemptsAt, elapsed, firstOf, jobsOf, showsJobs } from '../src/state/jobs'
 import { shownStatus, waits } from '../src/state/select'
-import type { JobLine, SessionInfo } from '../src/wire/gen'
+import { copyActs } from '../src/ui/jobs/copy'
+import type { Branch, JobLine, SessionInfo } from '../src/wire/gen'
+import { after, emptyFeed } from '../src/state/feed'
+import { Script } from './support/script'
 
 const at = (minute: number) => `2026-02-21T14:${String(minute).padStart(2, '0')}:00Z`
 const job = (session_id: string, minute: number, line: Partial<JobLine>, over: Partial<SessionInfo> = {}) =>
@@ -62,4 +65,54 @@ test('the attempts at a task are found by the first of them, the oldest first', 
   all.push(job('second', 0, { attempts: 3, attempt_of: 'first' }), job('other', 4, { attempts: 2 }))
   expect(all.map(firstOf)).toEqual(['first', undefined, 'first', 'first', 'other'])
   expect(attemptsAt(all, 'first').map((j) => j.session_id)).toEqual(['first', 'second', 'third'])
+})
+
+test('a job that ended is merged once, if its copy is there and has changes', () => {
+  const worktree = { folder: '/copies/a', branch: 'abide/a', base: 'main', commit: '4f1c2d', of: '/src' }
+  const ended = job('ended', 1, { status: 'completed' }, { worktree })
+  const branch = (over: Partial<Branch>): Branch => ({
+    repository: true,
+    branch: 'abide/a',
+    base: 'main',
+    compared: true,
+    ahead: 0,
+    behind: 0,
+    uncommitted: 0,
+    conflicts: [],
+    acts: ['commit', 'update', 'merge'],
+    ...over,
+  })
+  const keeps = { merge: false, discard: true, merged: '' }
+  const nothing = { merge: false, discard: false, merged: '' }
+  const merges = { merge: true, discard: true, merged: '' }
+  expect(copyActs(ended, branch({ ahead: 1 }))).toEqual(merges)
+  expect(copyActs(ended, branch({ uncommitted: 1, behind: 2 }))).toEqual(merges)
+  expect(copyActs(ended, branch({ ahead: 1, behind: 1, conflicts: ['a.go'] })), 'says so').toEqual(merges)
+  expect(copyActs(ended, branch({ behind: 3 })), 'it changed nothing').toEqual(keeps)
+  expect(copyActs(ended, branch({ ahead: 1, behind: 1, merged: true }))).toEqual({ ...keeps, merged: 'main' })
+  expect(copyActs(ended, branch({ uncommitted: 1, merged: true }))).toEqual({ ...keeps, merged: 'main' })
+  expect(copyActs(ended, branch({ ahead: 1, compared: false })), 'unknown').toEqual(keeps)
+  expect(copyActs(ended, branch({ ahead: 1, acts: ['commit'] })), 'not for this one').toEqual(nothing)
+  expect(copyActs(ended, branch({ ahead: 1, branch: 'main' })), 'it is elsewhere').toEqual(nothing)
+  expect(copyActs(ended, null), 'its copy was discarded').toEqual(nothing)
+  const { worktree: _, ...here } = ended
+  expect(copyActs(here, branch({ ahead: 1 })), 'it has no copy').toEqual(nothing)
+  for (const status of ['queued', 'running', 'stopping', 'parked'] as const)
+    expect(copyActs(job('on', 1, { status }, { worktree }), branch({ ahead: 1 })), status).toEqual(nothing)
+})
+
+test('a session shows jobs while it is one, has delegated one, or was told how one ended', () => {
+  const empty = emptyFeed(0)
+  const delegated = job('one', 1, { status: 'completed', delegated_by: 'mine' })
+  expect(showsJobs([delegated], 'mine', empty)).toBe(true)
+  expect(showsJobs([delegated], 'one', empty)).toBe(true)
+  expect(showsJobs([delegated], 'another', empty)).toBe(false)
+  const told = new Script().add('note', {
+    method: 'abide/job_result',
+    text: 'Completed.',
+    raw: { job_id: 'gone', title: 'Sort', status: 'completed' },
+  } as never)
+  expect(showsJobs([], 'mine', after(empty, told.events))).toBe(true)
+  const noted = new Script().add('note', { method: 'abide/other', text: 'Hm.', raw: {} } as never)
+  expect(showsJobs([], 'mine', after(empty, noted.events))).toBe(false)
 })

@@ -1,5 +1,6 @@
 // The screen of jobs, and the form for a new one.
-import type { JobInfo, JobLine, Schedule, SessionStatus } from '../../src/wire/gen'
+import type { Files } from '../../src/state/files'
+import type { Branch, JobInfo, JobLine, Schedule, SessionStatus, Worktree } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, held, link, opened, path, session, whole } from './frames'
 import { withFolders } from './lists'
@@ -235,6 +236,41 @@ const delegating = (name: string, over: Partial<State> = {}): State => ({
   ...over,
 })
 
+const worktree: Worktree = {
+  folder: '/copies/port',
+  branch: 'abide/port-the-importer-\u202e1',
+  base: 'main',
+  commit: '4f1c2d',
+  of: '/src/ferry',
+}
+/** The branches of jobs: the first one can be merged, the second is. */
+const branches = async () =>
+  ({
+    branch: async (id: string): Promise<Branch> => ({
+      repository: true,
+      branch: attempts.find((one) => one.session_id === id)?.worktree.branch ?? worktree.branch!,
+      base: 'main',
+      compared: true,
+      ahead: 1,
+      behind: 2,
+      merged: id.endsWith('2'),
+      uncommitted: 0,
+      conflicts: [],
+      acts: ['commit', 'update', 'merge'],
+    }),
+  }) as unknown as Files
+/** The card of a job with a working copy of its own. */
+const copied = (name: string, over: Partial<State> = {}): State => {
+  const { messages, hub, ...rest } = card(name, { status: 'completed', ...finished }, result, over)
+  return {
+    ...rest,
+    messages: messages.map((m) =>
+      m.kind === 'list_changed' ? { ...m, session: { ...m.session, worktree } } : m,
+    ),
+    hub: () => ({ ...hub!(), files: branches }),
+  }
+}
+
 /** Three attempts at a task, of which one still runs. */
 const attempts = (['completed', 'failed', 'running'] as const).map((status, i) => ({
   ...job(i + 1, status === 'running' ? 'running' : 'ended', 'Port the importer to the new API', {
@@ -259,6 +295,7 @@ const compared = (name: string, over: Partial<State> = {}): State => ({
   path: '/jobs/20260221-130001-00000001',
   messages: [...opened, { kind: 'listed', sessions: attempts }],
   hub: () => ({
+    files: branches,
     ask: async <T>(method: string, of: string) => {
       if (method === 'POST') throw new Error('The hub cannot be reached.')
       const at = attempts.findIndex(({ session_id }) => of.includes(session_id))
@@ -303,7 +340,18 @@ export const jobScreens: State[] = [
       no_diff: 'the stored diff cannot be read',
     },
   ),
+  copied('is completed, with a working copy'),
   delegating('the jobs that it delegated'),
+  delegating('only a job that it delegated', {
+    messages: [
+      ...held([]),
+      { kind: 'listed', sessions: [session('idle', { session_id: sessionId, name: 'Port the importer' })] },
+      {
+        kind: 'list_changed',
+        session: { ...jobs[1]!, job: { ...jobs[1]!.job!, delegated_by: sessionId } },
+      },
+    ],
+  }),
   delegating('a prompt for the background', {
     overlay: 'background',
     does: [{ write: 'dialog textarea', words: 'Write tests for the importer' }],

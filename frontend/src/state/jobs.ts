@@ -1,4 +1,5 @@
 import type { AbideEvent, JobLine, JobStatus, SessionInfo } from '../wire/gen'
+import type { Feed } from './feed'
 
 /** A session that is a job. */
 export type JobSession = SessionInfo & { job: JobLine }
@@ -55,6 +56,11 @@ export const delegatedBy = (list: Iterable<SessionInfo>, id: string): JobSession
   jobsOf([...list].filter(({ job }) => job?.delegated_by === id && !hasEnded(job))).sort((a, b) =>
     a.created_at.localeCompare(b.created_at),
   )
+
+/** Whether a session has a job to show: it is one, it has delegated one, or its feed tells how one ended. */
+export const showsJobs = (list: Iterable<SessionInfo>, id: string, feed: Feed): boolean =>
+  [...list].some(({ session_id, job }) => job && (session_id === id || job.delegated_by === id)) ||
+  [...feed.items].some((item) => item.kind === 'event' && reportOf(item.event))
 
 /** The first of the attempts at the task of a job; undefined if it is the only one. */
 export const firstOf = ({ session_id, job }: JobSession): string | undefined =>
