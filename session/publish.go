@@ -250,7 +250,7 @@ func (l *listing) working() state.Status {
 		return state.StatusNeedsYou
 	case l.fold.Interruptions.Open != nil && l.fold.Interruptions.Open.Reason == event.CutPaused:
 		return state.StatusNeedsYou // no turn was cut off: one waits for a person's choice
-	case l.fold.Open:
+	case l.fold.Open, l.fold.Job != nil && l.fold.Job.GoesOn():
 		return state.StatusRunning
 	case l.fold.Interruptions.Open != nil:
 		return state.StatusInterrupted

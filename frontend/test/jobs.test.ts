@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { attemptsAt, elapsed, firstOf, jobsOf, showsJobs } from '../src/state/jobs'
-import { shownStatus, waits } from '../src/state/select'
 import { copyActs } from '../src/ui/jobs/copy'
 import type { Branch, JobLine, SessionInfo } from '../src/wire/gen'
 import { after, emptyFeed } from '../src/state/feed'
@@ -46,17 +45,6 @@ test('a job runs from its start to its end; a queued one waits since it was made
   const ended = { status: 'completed', started_at: at(10), finished_at: at(12) } as const
   expect(elapsed(job('completed', 5, ended), now)).toBe(2 * 60_000)
   expect(elapsed(job('ahead', 5, { status: 'running', started_at: at(40) }), now)).toBe(0)
-})
-
-test('a job that the hub tries again by itself runs, and needs no person', () => {
-  const interrupted = { status: 'interrupted' } as const
-  const again = job('again', 1, { status: 'running' }, interrupted)
-  expect([shownStatus(again), waits(again)]).toEqual(['running', false])
-  const parked = job('parked', 2, { status: 'parked' }, interrupted)
-  expect([shownStatus(parked), waits(parked)]).toEqual(['interrupted', true])
-  const { job: _, ...session } = parked
-  expect(waits(session)).toBe(true)
-  expect(waits(job('asks', 3, { status: 'parked' }, { status: 'needs_you' }))).toBe(true)
 })
 
 test('the attempts at a task are found by the first of them, the oldest first', () => {

@@ -358,11 +358,23 @@ func TestAJobThatTriesAgainAfterAPauseWaitsForNobody(t *testing.T) {
 	var step, late atomic.Int64 // the clock stands, and then goes a minute each time it is read
 	h := start(t, options{cast: cast, now: func() time.Time { return time.Unix(1e9+late.Add(step.Load()), 0) }})
 	id := h.job(event.Job{Task: "say done"})
+	words := map[state.Status]bool{}
 	h.until(id, func(l event.JobLine) bool {
 		require.NotEqual(t, event.JobParked, l.Status)
-		return h.line(id).Status == state.StatusInterrupted
+		if l.StartedAt != nil {
+			words[h.line(id).Status] = true
+		}
+		return h.count(id, event.TypeTurnEnd, "", "") == 1
 	})
 	require.Equal(t, event.JobRunning, h.line(id).Job.Status)
+	require.Equal(t, state.StatusRunning, h.line(id).Status, "also of its session")
+	require.Equal(t, state.LifecycleActive, h.line(id).Lifecycle)
+	for status, n := range map[state.Status]int{state.StatusRunning: 1, state.StatusInterrupted: 0} {
+		page, err := h.manager.List(list.Options{Status: string(status)})
+		require.NoError(t, err)
+		require.Len(t, page.Sessions, n, status)
+	}
+	require.NotContains(t, words, state.StatusInterrupted)
 	step.Store(60)
 	require.Equal(t, event.JobCompleted, h.ended(id).Status)
 }
@@ -375,7 +387,7 @@ func TestAJobThatCannotTryAgainByItselfIsParkedAndSaysWhy(t *testing.T) {
 	folder := filepath.Join(h.folder, "gone")
 	require.NoError(t, os.Mkdir(folder, 0o755))
 	id := h.job(event.Job{Task: "say done"}, inFolder(folder))
-	h.until(id, func(event.JobLine) bool { return h.line(id).Status == state.StatusInterrupted })
+	h.until(id, func(event.JobLine) bool { return h.count(id, event.TypeTurnEnd, "", "") == 1 })
 	require.NoError(t, os.Remove(folder))
 	step.Store(60)
 	line := h.until(id, is(event.JobParked))

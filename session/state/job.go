@@ -138,6 +138,13 @@ func JobLineOf(j event.Job) event.JobLine {
 	return event.JobLine{Status: event.JobQueued, Title: FirstSentence(j.Task), Priority: j.Priority, DelegatedBy: j.DelegatedBy, ScheduleID: j.ScheduleID, Attempts: j.Attempts, AttemptOf: j.AttemptOf, Retention: j.Retention}
 }
 
+// GoesOn reports whether the job's latest turn ended with an error of the model's provider after
+// which the hub tries again or fails the job, and no person is asked. Its session is running
+// then.
+func (j *Job) GoesOn() bool {
+	return j.Step.Status == event.JobRunning && j.End != nil && ofProvider(*j.End)
+}
+
 // Status returns where a job is whose session has a status.
 func (j *Job) Status(session Status) event.JobStatus {
 	switch {
@@ -145,8 +152,6 @@ func (j *Job) Status(session Status) event.JobStatus {
 		return j.Step.Status
 	case j.Step.Status == "":
 		return event.JobQueued
-	case session == StatusInterrupted && j.Step.Status == event.JobRunning && j.End != nil && ofProvider(*j.End):
-		return event.JobRunning // it tries again, or fails, and waits for nobody
 	case session == StatusNeedsYou || session == StatusInterrupted || session == StatusPaused || session == StatusDamaged:
 		return event.JobParked
 	}

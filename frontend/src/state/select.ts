@@ -1,4 +1,4 @@
-import type { ModeOption, PlanEntry, SessionInfo, SessionStatus, StateMessage, TurnState } from '../wire/gen'
+import type { ModeOption, PlanEntry, SessionInfo, StateMessage, TurnState } from '../wire/gen'
 import type { AppState } from './app'
 import type { OutboxItem } from './outboxitem'
 import { find, type Latest } from './feed'
@@ -6,14 +6,8 @@ import type { PermissionItem } from './items'
 import { modeIn, optionsIn } from './mode'
 import { hasGap, type SessionState } from './session'
 
-/** The status that is shown of a session. A job whose failed turn the hub tries again by itself is running. */
-export function shownStatus({ status, job }: SessionInfo): SessionStatus {
-  return status === 'interrupted' && job?.status === 'running' ? 'running' : status
-}
-
 /** Returns whether a session waits for a person: a question, a login, or a turn that was cut off. */
-export function waits(session: SessionInfo): boolean {
-  const status = shownStatus(session)
+export function waits({ status }: SessionInfo): boolean {
   return status === 'needs_you' || status === 'interrupted'
 }
 
@@ -25,7 +19,7 @@ export function neverUsed(s: SessionInfo): boolean {
 
 /** Sessions in the order of need: waiting for a person, then running, then the rest; pinned first among equals. */
 export function byNeed(list: Iterable<SessionInfo>): SessionInfo[] {
-  const rank = (s: SessionInfo) => (s.archived ? 9 : waits(s) ? 0 : shownStatus(s) === 'running' ? 1 : 2)
+  const rank = (s: SessionInfo) => (s.archived ? 9 : waits(s) ? 0 : s.status === 'running' ? 1 : 2)
   return [...list].sort(
     (a, b) =>
       rank(a) - rank(b) || Number(b.pinned) - Number(a.pinned) || b.updated_at.localeCompare(a.updated_at),
