@@ -24,6 +24,7 @@ import (
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/usage"
 	"github.com/abidehub/abide/session/worktree"
 )
 
@@ -121,6 +122,7 @@ type Manager struct {
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
 	search   *search.Sessions
+	used     *usage.Book
 	creating creations
 	restored sync.Map // ids of sessions that come back from the trash just now; putAwayJobs leaves them
 
@@ -172,6 +174,7 @@ func NewManager(o Options) (*Manager, error) {
 
 		creating: creations{running: map[creationKey]chan struct{}{}},
 		search:   search.NewSessions(o.Store, o.SearchPatience),
+		used:     usage.NewBook(o.Store, o.Logger),
 	}
 	m.hub = hub{
 		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, lines: list.Lines{Forks: forksOf(m.journal), Expiry: list.NewExpiry(func() time.Duration { return m.settings.Load().ExpireAfter }, o.Now)}, inspect: o.InspectWorkspace, states: o.States,
@@ -190,7 +193,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(m.wakeSessions)
 	m.helpers.Go(m.recoverWorktrees)
 	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
-	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads} {
+	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads, m.keepUsage} {
 		m.helpers.Go(func() { m.periodically(o.SweepEvery, step) })
 	}
 	m.helpers.Go(func() { m.reads.Run(ctx) })

@@ -63,6 +63,8 @@ type Store interface {
 	StaleUploads(id string, before time.Time) ([]string, error)
 	// Files are the small files that are of no session.
 	Files() Files
+	// DerivedOf is Derived of a session's Log, without opening the log.
+	DerivedOf(id string) (Derived, error)
 	// Derived are files computed from all logs.
 	Derived() Derived
 }

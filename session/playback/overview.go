@@ -39,7 +39,7 @@ type Fold struct {
 }
 
 // foldFormat changes with anything that a Fold counts otherwise.
-const foldFormat = 2
+const foldFormat = 3
 
 // NewFold is the fold of the log with this epoch before its first event.
 func NewFold(epoch string) *Fold {
@@ -151,7 +151,8 @@ func (f *Fold) end(e event.Event, p event.TurnEnd) {
 	if turn == nil {
 		return
 	}
-	turn.EndSeq, turn.StopReason, turn.Tokens = e.Seq, p.StopReason, tokensOf(p.Usage)
+	tokens, _ := event.TokensOf(p.Usage)
+	turn.EndSeq, turn.StopReason, turn.Tokens = e.Seq, p.StopReason, tokens.Total
 	turn.MS = max(0, e.Time.Sub(turn.At).Milliseconds())
 	if p.Error != nil {
 		turn.Error = label(p.Error.Message, promptRunes)
@@ -186,20 +187,4 @@ func label(text string, runes int) string {
 		return string(all[:runes-1]) + "…"
 	}
 	return strings.ToValidUTF8(text, "")
-}
-
-// tokensOf reads the agent's own account of a turn.
-func tokensOf(usage json.RawMessage) int64 {
-	var said struct {
-		TotalTokens  int64 `json:"totalTokens"`
-		InputTokens  int64 `json:"inputTokens"`
-		OutputTokens int64 `json:"outputTokens"`
-	}
-	if len(usage) == 0 || json.Unmarshal(usage, &said) != nil {
-		return 0
-	}
-	if said.TotalTokens > 0 {
-		return said.TotalTokens
-	}
-	return said.InputTokens + said.OutputTokens
 }

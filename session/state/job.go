@@ -259,14 +259,8 @@ func (j *Job) apply(at time.Time, p event.Payload, tools *ToolCalls) {
 // ContextOf returns the tokens in the agent's context according to the usage that came with
 // the end of a turn; 0 if unknown. OpenCode reports it there alone.
 func ContextOf(usage json.RawMessage) int64 {
-	var u struct {
-		Input  int64 `json:"inputTokens"`
-		Read   int64 `json:"cachedReadTokens"`
-		Write  int64 `json:"cachedWriteTokens"`
-		Output int64 `json:"outputTokens"`
-	}
-	_ = json.Unmarshal(usage, &u) // an unknown form counts as none
-	return u.Input + u.Read + u.Write + u.Output
+	t, _ := event.TokensOf(usage) // an unknown form counts as none
+	return t.Input + t.Read + t.Write + t.Output
 }
 
 // roundOver notes that the model answers again after calls that ended.

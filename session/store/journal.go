@@ -81,6 +81,15 @@ func (s sessions) Present(id string) error {
 	return away(s.opts.FS, dir)
 }
 
+// DerivedOf implements journal.Store.
+func (s sessions) DerivedOf(id string) (journal.Derived, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return nil, err
+	}
+	return Derived{s.opts.FS, filepath.Join(dir, derivedDir)}, nil
+}
+
 // Derived implements journal.Store.
 func (s sessions) Derived() journal.Derived { return s.Store.Derived() }
 

@@ -223,6 +223,13 @@ func derives(t T, s Subject) {
 		require.NoError(t, err)
 		require.Equal(t, "after", string(data))
 	}
+	beside, err := h.DerivedOf(l.ID())
+	require.NoError(t, err)
+	data, err := beside.Read("x.json")
+	require.NoError(t, err)
+	require.Equal(t, "after", string(data))
+	_, err = h.DerivedOf("20200101-000000-00000000")
+	require.ErrorIs(t, err, journal.ErrNotFound)
 	require.NoError(t, l.Derived().Remove())
 	require.NoError(t, h.Derived().Remove())
 	h, l = killed(t, s, h, l.ID())

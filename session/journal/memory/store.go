@@ -399,6 +399,17 @@ func (s *Store) Files() journal.Files {
 	return box{s.device, s.device.files, func() error { return nil }}
 }
 
+// DerivedOf implements journal.Store.
+func (s *Store) DerivedOf(id string) (journal.Derived, error) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	k, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	return box{s.device, k.made, func() error { return nil }}, nil
+}
+
 // Derived implements journal.Store.
 func (s *Store) Derived() journal.Derived {
 	return box{s.device, s.device.derived, func() error { return nil }}

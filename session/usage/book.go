@@ -1,0 +1,209 @@
+package usage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/store/logfile"
+)
+
+// fileName is the file of a session's fold, among those made from its log.
+const fileName = "usage.json"
+
+// Book has what the sessions of a store used. It keeps a file beside each log and reads the
+// events after it, from the files themselves: no session is opened. It is safe for
+// concurrent use; one call reads at a time, the others wait.
+type Book struct {
+	store  journal.Store
+	logger *slog.Logger
+	// reading holds a value while a call reads.
+	reading chan struct{}
+	// upTo is how far Keep counted each session; only Keep uses it.
+	upTo map[string]upTo
+	// read is called with each session whose log is read, in tests; nil otherwise.
+	read func(id string)
+}
+
+// upTo is a place in a log.
+type upTo struct {
+	epoch string
+	seq   event.Seq
+}
+
+// NewBook returns the book of a store.
+func NewBook(store journal.Store, logger *slog.Logger) *Book {
+	return &Book{store: store, logger: logger, reading: make(chan struct{}, 1), upTo: map[string]upTo{}}
+}
+
+// Keep brings the files of all sessions up to date, of which it looks only at those with new
+// events since its last call. It ends early when ctx does. One goroutine calls it.
+func (b *Book) Keep(ctx context.Context) {
+	upToNow := make(map[string]upTo, len(b.upTo))
+	for md := range b.store.Newest(journal.Place{}) {
+		if ctx.Err() != nil {
+			return
+		}
+		place := upTo{md.Epoch, md.MaxSeq}
+		if b.upTo[md.SessionID] != place {
+			if _, err := b.fold(ctx, md); err != nil {
+				b.logger.Debug("what a session used was not counted", "session", md.SessionID, "err", err)
+				continue
+			}
+		}
+		upToNow[md.SessionID] = place
+	}
+	b.upTo = upToNow
+}
+
+// Count answers a question. It reads new events for at most patience; the sessions that it
+// did not come to then are counted as far as they were kept, and Behind says how many these are.
+// The error is ctx's.
+func (b *Book) Count(ctx context.Context, q Question, patience time.Duration) (Answer, error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t := newTable(q)
+	for md := range b.store.Newest(journal.Place{}) {
+		if err := ctx.Err(); err != nil {
+			return Answer{}, err
+		}
+		if !q.touches(md) {
+			continue
+		}
+		f, err := b.fold(bounded, md)
+		if err != nil {
+			t.answer.Behind++
+		}
+		if f != nil {
+			t.add(md, f.Counted())
+		}
+	}
+	return t.done(), ctx.Err()
+}
+
+// fold returns what is known of a session: with an error as far as it was read, nil if that
+// is nothing.
+func (b *Book) fold(ctx context.Context, md journal.Metadata) (*Fold, error) {
+	derived, err := b.store.DerivedOf(md.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := kept(derived, md); ok {
+		return f, nil
+	}
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-ctx.Done():
+		f, _ := kept(derived, md)
+		return f, ctx.Err()
+	}
+	f, ok := kept(derived, md) // another call may have read it meanwhile
+	if ok {
+		return f, nil
+	}
+	if f == nil {
+		f = NewFold(md.Epoch)
+	}
+	if b.read != nil {
+		b.read(md.SessionID)
+	}
+	before := f.AtSeq
+	failed := b.extend(ctx, f, md)
+	if f.AtSeq == before {
+		return f, failed
+	}
+	data, err := f.Encode()
+	if err == nil {
+		err = derived.Write(fileName, data)
+	}
+	if err != nil {
+		b.logger.Warn("what a session used could not be kept; it is counted again next time", "session", md.SessionID, "err", err)
+	}
+	return f, failed
+}
+
+// kept reads the file of a session, nil if it is of no use. It reports whether it has all
+// events.
+func kept(derived journal.Derived, md journal.Metadata) (*Fold, bool) {
+	data, err := derived.Read(fileName)
+	if err != nil {
+		return nil, false
+	}
+	f, ok := ReadFold(data, md.Epoch)
+	if !ok {
+		return nil, false
+	}
+	return f, f.AtSeq >= md.MaxSeq
+}
+
+// extend reads the events after those that are counted.
+func (b *Book) extend(ctx context.Context, f *Fold, md journal.Metadata) error {
+	parts, err := b.store.Lines(md.SessionID)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := extendBy(ctx, f, part, md.MaxSeq); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err // a part that retention removed meanwhile is none
+		}
+	}
+	f.AtSeq = max(f.AtSeq, md.MaxSeq)
+	return nil
+}
+
+func extendBy(ctx context.Context, f *Fold, part journal.Part, last event.Seq) error {
+	file, err := part.Open()
+	if err != nil || file == nil {
+		return err
+	}
+	defer file.Close() // it was only read from
+	var unknown logfile.Index
+	at, from, err := unknown.Find(file, f.AtSeq+1, file.Size())
+	if err != nil {
+		return fmt.Errorf("find event %d: %w", f.AtSeq+1, err)
+	}
+	lines := logfile.NewReader(file, from, file.Size())
+	defer lines.Close()
+	order := logfile.Order{Prev: max(0, at-1)}
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		raw, err := lines.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line := logfile.Parse(raw.Text)
+		if !order.Accepts(line) || line.Seq <= f.AtSeq {
+			continue
+		}
+		if line.Seq > last {
+			return nil
+		}
+		if !mayCount(line.Body) {
+			continue
+		}
+		if e, err := line.Event(); err == nil { // what cannot be read counts nothing
+			f.Take(e)
+		}
+	}
+}
+
+// mayCount reports whether a line may have an event that counts. Its type is near its
+// beginning, unless it was not written by a log.
+func mayCount(body []byte) bool {
+	_, rest, found := bytes.Cut(body[:min(len(body), 128)], []byte(`"type":"`))
+	kind, _, whole := bytes.Cut(rest, []byte(`"`))
+	return !found || !whole || counts(event.Type(kind))
+}
