@@ -39,7 +39,7 @@ func routeNeeds() map[string]need {
 		"POST /api/push/subscriptions/{subscription}/test": any_, "GET /api/channels": owner, "PUT /api/channels/{channel}": owner,
 		"POST /api/channels/{channel}/test": owner,
 		"POST /api/page":                    ownPage,
-		"GET /api/health":                   any_, "GET /api/openapi.json": any_, "GET /api/search": any_, "GET /api/sessions": any_,
+		"GET /api/health":                   any_, "GET /api/openapi.json": any_, "GET /api/search": any_, "GET /api/usage": any_, "GET /api/sessions": any_,
 		"GET /api/ws": any_, "GET /api/nothing": any_,
 		"GET " + one: read, "GET " + one + "/events": read, "GET " + one + "/blobs/{sha256}": read,
 		"POST " + one + "/blobs/{sha256}/address": read, "GET " + one + "/queue": read,

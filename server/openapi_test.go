@@ -247,6 +247,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"PUT", "/api/channels/{channel}", "/api/channels/hook", map[string]any{"events": []string{"failed"}}},
 		{"POST", "/api/channels/{channel}/test", "/api/channels/hook/test", nil},
 		{"GET", "/api/search", "/api/search?q=ask", nil},
+		{"GET", "/api/usage", "/api/usage?by=turn", nil},
 		{"GET", "/api/audit", "", nil},
 		{"GET", "/api/agents", "", nil},
 		{"GET", "/api/openapi.json", "", nil},

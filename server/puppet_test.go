@@ -20,6 +20,7 @@ import (
 //	big N     one message of N KiB, then the end
 //	ask       a permission request; ends with its answer
 //	offer     modes and models, then the end
+//	use N     N tokens, and a cost
 //	hold      nothing until it is cancelled
 //
 // Anything else is answered with itself. One goroutine speaks into the sink, as
@@ -33,6 +34,7 @@ type puppet struct {
 	closed bool
 	prompt string
 	asked  int
+	cost   float64 // only the speaker uses it
 	// unanswered counts the pending permission requests of the turn.
 	unanswered int
 	answers    []event.PermissionOutcome
@@ -113,6 +115,13 @@ func (p *puppet) play(prompt event.UserPrompt) {
 				ToolCall: json.RawMessage(`{"toolCallId":"c1","rawInput":{"command":"make"}}`),
 			})
 		}
+		return
+	case "use": // so many tokens, for a thousandth of a dollar each
+		p.cost += float64(n) / 1000
+		p.say(
+			event.Usage{Used: int64(n), Size: 200_000, Cost: &event.Cost{Amount: p.cost, Currency: "USD"}},
+			event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopEndTurn, Usage: fmt.Appendf(nil, `{"inputTokens":%d,"outputTokens":0,"totalTokens":%d}`, n, n)},
+		)
 		return
 	case "fail": // an error of the model's provider
 		p.say(event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "overloaded"}})

@@ -1956,6 +1956,41 @@ export interface Trash {
   bytes: number
 }
 
+export interface UsageSum {
+  turns: number
+  unreported?: number
+  tokens: number
+  input_tokens: number
+  output_tokens: number
+  cached_read_tokens: number
+  cached_write_tokens: number
+  costs: Cost[]
+  tool_calls: number
+  duration_ms: number
+}
+
+export interface UsageRow {
+  day?: string
+  session_id?: string
+  name?: string
+  turn?: number
+  project?: string
+  agent?: string
+  at: string
+  used: UsageSum
+}
+
+export interface Usage {
+  by: string
+  from?: string
+  to?: string
+  zone: string
+  rows: UsageRow[]
+  left_out?: number
+  total: UsageSum
+  behind?: number
+}
+
 export type NotifyKind = 'permission' | 'form' | 'turn_over' | 'failed' | 'interrupted' | 'job' | 'withdrawn' | 'test'
 
 export interface QuietHours {
