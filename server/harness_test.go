@@ -85,6 +85,7 @@ type hubOptions struct {
 	now      func() time.Time // clock of the credentials; nil is time.Now
 	notify   notify.Timing
 	channels []notify.Channel
+	public   bool          // the messages of channels link to the hub
 	outgoing time.Duration // how long a request to a service may take; zero is the default
 	// resolve looks up the names of services; nil is the system.
 	resolve  func(context.Context, string) ([]netip.Addr, error)
@@ -127,8 +128,12 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	}
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names([]string{h.addr}, nil)
+	base := ""
+	if o.public {
+		base = h.origin()
+	}
 	h.notify, err = notify.Open(notify.Options{
-		Dir: o.dir, Manager: h.manager, Registry: h.registry, Since: since, Logger: logger, Timing: o.notify,
+		Dir: o.dir, Manager: h.manager, Registry: h.registry, Since: since, Logger: logger, Timing: o.notify, Base: base, Now: o.now,
 		Guard:    &outgoing.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Bound: o.outgoing, Resolve: o.resolve},
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})

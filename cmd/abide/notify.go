@@ -20,7 +20,7 @@ func channels(c config.Config) []notify.Channel {
 		if from.QuietFrom != "" {
 			choice.Quiet = &notify.Quiet{From: from.QuietFrom, To: from.QuietTo}
 		}
-		list = append(list, notify.Channel{Name: from.Name, Type: from.Type, URL: from.URL, Secret: from.Secret, Choice: choice})
+		list = append(list, notify.Channel{Name: from.Name, Type: from.Type, URL: from.URL, Secret: from.Secret, Answers: from.Answers, Choice: choice})
 	}
 	return list
 }

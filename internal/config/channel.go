@@ -15,6 +15,8 @@ type fileChannel struct {
 	Secret string     `yaml:"secret"`
 	Events []string   `yaml:"events"`
 	Quiet  *fileQuiet `yaml:"quiet"`
+
+	Answers bool `yaml:"answers"`
 }
 
 type fileQuiet struct {
@@ -55,6 +57,8 @@ func makeChannel(name string, f fileChannel) (Channel, error) {
 		return Channel{}, errors.New("url must begin with http:// or https:// and name a host")
 	case f.Type == "ntfy" && strings.Trim(u.Path, "/") == "":
 		return Channel{}, errors.New("its url does not end with a topic")
+	case f.Type != "ntfy" && f.Answers:
+		return Channel{}, errors.New("answers is for channels of type ntfy")
 	case f.Type == "webhook" && len(f.Secret) < 16:
 		return Channel{}, errors.New("a webhook needs a secret of 16 characters or more to sign its messages")
 	}
@@ -63,7 +67,7 @@ func makeChannel(name string, f fileChannel) (Channel, error) {
 			return Channel{}, fmt.Errorf("event %q is not one of %s", e, strings.Join(channelEvents(), ", "))
 		}
 	}
-	channel := Channel{Name: name, Type: f.Type, URL: f.URL, Secret: f.Secret, Events: f.Events}
+	channel := Channel{Name: name, Type: f.Type, URL: f.URL, Secret: f.Secret, Answers: f.Answers, Events: f.Events}
 	if f.Quiet != nil {
 		_, from := time.Parse("15:04", f.Quiet.From)
 		_, to := time.Parse("15:04", f.Quiet.To)

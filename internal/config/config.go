@@ -123,6 +123,8 @@ type Channel struct {
 	Type, URL string
 	// Secret is a topic's token or the key that signs for a receiver.
 	Secret string
+	// Answers lets anyone who reads the topic answer a question once.
+	Answers bool
 	// Events are the kinds that are told; nil is all.
 	Events []string
 	// QuietFrom and QuietTo are times of the day, HH:MM; empty without quiet hours.

@@ -472,3 +472,11 @@ func TestAnMCPServerNeedsAURLThatCanBeReached(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyATopicHasAnswers(t *testing.T) {
+	c, err := loader(t, `channels: {a: {type: ntfy, url: "https://ntfy.example/t", answers: true}, b: {type: ntfy, url: "https://ntfy.example/t"}}`).Load()
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false}, []bool{c.Channels[0].Answers, c.Channels[1].Answers}, "off unless it is said")
+	_, err = loader(t, `channels: {a: {type: webhook, url: "https://a.example/t", secret: 0123456789abcdef, answers: true}}`).Load()
+	require.ErrorContains(t, err, "answers is for channels of type ntfy")
+}

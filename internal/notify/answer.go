@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/session"
@@ -17,8 +18,12 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// maxTokens limits the valid answer tokens.
-const maxTokens = 4096
+const (
+	// maxTokens limits the valid answer tokens.
+	maxTokens = 4096
+	// channelTokenLife is how long a token of a channel is valid at most.
+	channelTokenLife = time.Hour
+)
 
 // answerToken is a token's right to answer one permission request once.
 type answerToken struct {
@@ -27,6 +32,15 @@ type answerToken struct {
 	options                 []Option
 	target                  string
 	device, deviceKind      string
+	// channel is the name of the channel that was asked; empty for a device. Others may
+	// read its messages, so the token ends at a time, too.
+	channel string
+	ends    time.Time
+}
+
+// by is the actor of answers by the notifications of a channel.
+func (a answerToken) by() auth.Grant {
+	return auth.Grant{ID: a.target, Name: "a notification of channel " + a.channel}
 }
 
 // tokens are the answer tokens of this run, by their hash. They are not stored: a
@@ -96,10 +110,10 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 		n.tokens.put(token, a)
 		return Answered{}, fmt.Errorf("%w: the notification did not offer option %q", ErrInvalid, optionID)
 	}
-	grant, err := n.registry.Grant(auth.Kind(a.deviceKind), a.device)
+	grant, may := n.answerer(a)
 	b := n.manager.Opened(a.sessionID)
-	if err != nil || !grant.May(auth.Act, a.sessionID) || b == nil {
-		return Answered{}, fmt.Errorf("%w: the device that was asked may not answer any more", ErrNotFound)
+	if !may || b == nil {
+		return Answered{}, fmt.Errorf("%w: the device or channel that was asked may not answer any more", ErrNotFound)
 	}
 	n.closed(a)
 	outcome, err := b.AnswerPermission(ctx, session.Answer{
@@ -112,6 +126,18 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 		n.tokens.put(token, a) // it was not settled, so the token may be used again
 	}
 	return Answered{}, err
+}
+
+// answerer returns who answers by a token, and whether that is still allowed.
+func (n *Notifier) answerer(a answerToken) (auth.Grant, bool) {
+	if a.channel == "" {
+		grant, err := n.registry.Grant(auth.Kind(a.deviceKind), a.device)
+		return grant, err == nil && grant.May(auth.Act, a.sessionID)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t, known := n.target(a.target)
+	return a.by(), known && t.channel.Answers && n.now().Before(a.ends)
 }
 
 // closed records that the answering device has removed its notification itself.

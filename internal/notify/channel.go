@@ -35,7 +35,10 @@ type Channel struct {
 	// Secret is the token of a protected topic, or the key that signs for a
 	// receiver.
 	Secret string
-	Choice Choice
+	// Answers puts the answers of a question into the messages of a topic, by a token that
+	// anyone who reads the topic can use.
+	Answers bool
+	Choice  Choice
 }
 
 // channelSet has the channels of the configuration.
@@ -119,9 +122,27 @@ func Sign(secret string, at time.Time, body []byte) string {
 	return "t=" + seconds + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// sendNtfy publishes to a topic. It omits the answer token, because others may read
-// a topic.
-func sendNtfy(ctx context.Context, guard *outgoing.Guard, c Channel, link string, p Payload) (outgoing.Answer, error) {
+// mostActions is how many buttons ntfy shows with a message.
+const mostActions = 3
+
+// actions are the buttons of a message that answer its question at the hub with the address
+// base. ntfy sends their requests from the phone, as a page of the hub would.
+func actions(base string, a *Answer) (list []map[string]any, err error) {
+	for _, o := range a.Options[:min(len(a.Options), mostActions)] {
+		body, err := json.Marshal(wire.TokenAnswer{Token: a.Token, OptionID: o.OptionID})
+		if err != nil {
+			return nil, fmt.Errorf("encode an answer: %w", err)
+		}
+		list = append(list, map[string]any{
+			"action": "http", "label": o.Label, "url": base + "/api/answer", "method": http.MethodPost, "body": string(body), "clear": true,
+			"headers": map[string]string{"Content-Type": "application/json", "Origin": base},
+		})
+	}
+	return list, nil
+}
+
+// sendNtfy publishes to a topic. base is the hub's address, and link that of the session.
+func sendNtfy(ctx context.Context, guard *outgoing.Guard, c Channel, base, link string, p Payload) (outgoing.Answer, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return outgoing.Answer{}, fmt.Errorf("%w: the address of the topic", errUnusable)
@@ -136,6 +157,11 @@ func sendNtfy(ctx context.Context, guard *outgoing.Guard, c Channel, link string
 	}
 	if waits(p.Kind) {
 		message["priority"] = 4
+	}
+	if p.Answer != nil {
+		if message["actions"], err = actions(base, p.Answer); err != nil {
+			return outgoing.Answer{}, err
+		}
 	}
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)

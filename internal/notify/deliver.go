@@ -177,34 +177,43 @@ func judge(o *Outcome, a outgoing.Answer, err error) (retry bool, wait time.Dura
 // transmit sends the request of one attempt.
 func (n *Notifier) transmit(ctx context.Context, t target, d delivery) (outgoing.Answer, error) {
 	n.mu.Lock()
-	guard, public, private := n.guard, n.saved.PublicKey, n.saved.PrivateKey
+	guard, public, private, base := n.guard, n.saved.PublicKey, n.saved.PrivateKey, n.config.base
 	n.mu.Unlock()
 	if !n.placeOf(t).owner {
 		guard = guard.Public()
 	}
-	p := n.payload(t, d)
+	p := n.payload(t, d, base)
 	switch {
 	case t.push != nil:
 		return sendPush(ctx, guard, *t.push, public, private, p, waits(d.Kind))
 	case t.channel.Type == Webhook:
 		return sendWebhook(ctx, guard, t.channel, p)
 	}
-	return sendNtfy(ctx, guard, t.channel, n.link(d.Note), p)
+	return sendNtfy(ctx, guard, t.channel, base, n.link(d.Note), p)
 }
 
 // payload returns the message, with a new answer token if it is a permission
-// request.
-func (n *Notifier) payload(t target, d delivery) Payload {
+// request. base is the hub's address; empty if it has none.
+func (n *Notifier) payload(t target, d delivery, base string) Payload {
 	p := Payload{
 		ID: d.ID, Kind: d.Kind, SessionID: d.Note.SessionID, Seq: d.Note.Seq, Tag: "abide-" + d.Note.SessionID,
 		Title: d.Note.Title, Body: d.Note.Body, Badge: n.needing(t), JobStatus: d.Note.JobStatus,
 	}
-	if d.Kind == Permission && t.push != nil && len(d.Note.Options) > 0 && n.mayAct(t, d.Note.SessionID) {
-		p.Answer = &Answer{Options: d.Note.Options, Token: n.tokens.mint(answerToken{
-			sessionID: d.Note.SessionID, permissionID: d.Note.PermissionID, seq: d.Note.Seq, options: d.Note.Options,
-			target: t.id, device: t.device, deviceKind: t.deviceKind,
-		})}
+	if d.Kind != Permission || len(d.Note.Options) == 0 {
+		return p
 	}
+	token := answerToken{
+		sessionID: d.Note.SessionID, permissionID: d.Note.PermissionID, seq: d.Note.Seq, options: d.Note.Options,
+		target: t.id, device: t.device, deviceKind: t.deviceKind,
+	}
+	switch {
+	case t.push != nil && n.mayAct(t, d.Note.SessionID):
+	case t.push == nil && t.channel.Type == Ntfy && t.channel.Answers && base != "":
+		token.channel, token.ends = t.channel.Name, n.now().Add(channelTokenLife)
+	default:
+		return p
+	}
+	p.Answer = &Answer{Options: d.Note.Options, Token: n.tokens.mint(token)}
 	return p
 }
 

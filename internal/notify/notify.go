@@ -41,6 +41,8 @@ type Options struct {
 	Base   string
 	Logger *slog.Logger
 	Timing Timing
+	// Now is the clock of answers by a channel; nil is time.Now.
+	Now func() time.Time
 }
 
 // Timing configures the waits. Zero fields take the default.
@@ -61,6 +63,7 @@ type Notifier struct {
 	since    time.Time
 	logger   *slog.Logger
 	timing   Timing
+	now      func() time.Time
 	tokens   tokens
 	sessions map[string]*follow // only Run's goroutine uses it
 	kick     bell.Bell          // rings when there may be a delivery to send
@@ -83,8 +86,11 @@ func Open(o Options) (*Notifier, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	n := &Notifier{
-		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(),
+		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(), now: o.Now,
 		sessions: map[string]*follow{}, saved: saved, busy: requests{}, tests: testTimes{},
 	}
 	n.Configure(o.Guard, o.Channels, o.Base)
