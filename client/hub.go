@@ -265,6 +265,10 @@ func (h *Hub) request(ctx context.Context, method, path string, header http.Head
 	if answer == nil {
 		return nil
 	}
+	if text, whole := answer.(*[]byte); whole {
+		*text = data
+		return nil
+	}
 	if err := json.Unmarshal(data, answer); err != nil {
 		return fmt.Errorf("read the answer to %s: %w", path, err)
 	}

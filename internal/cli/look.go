@@ -240,6 +240,78 @@ func ofProject(ctx context.Context, hub *client.Hub, project string) (map[string
 	return ids, err
 }
 
+// usage prints what sessions used.
+func (p *Program) usage() *cobra.Command {
+	var q client.UsageQuery
+	var asCSV bool
+	cmd := p.onHub(&cobra.Command{
+		Use: "usage", Short: "Print what sessions used: tokens, cost and time",
+		Long: "Print what sessions used: the tokens and the cost that their agents report, the time from prompt to end, and the tool calls. " +
+			"Without --by there is a line for each day. A turn counts on the day on which its prompt came, in the hub's time zone.",
+		Example: "abide usage\nabide usage --by project --from 2026-02-01\nabide usage --by turn --csv > usage.csv",
+		Args:    cobra.NoArgs,
+	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
+		if asCSV && p.json {
+			return Usagef("--json and --csv do not go together")
+		}
+		if wrong := wrongUsage(q); wrong != "" {
+			return Usagef("%s", wrong)
+		}
+		if q.Project != "" {
+			folder, err := filepath.Abs(q.Project)
+			if err != nil {
+				return fmt.Errorf("--project: %w", err)
+			}
+			if real, err := filepath.EvalSymlinks(folder); err == nil {
+				folder = real
+			}
+			q.Project = folder
+		}
+		if asCSV {
+			text, err := hub.UsageCSV(ctx, q)
+			if err != nil {
+				return err
+			}
+			_, err = p.Stdout.Write(text)
+			return err
+		}
+		u, err := hub.Usage(ctx, q)
+		if err != nil || p.json {
+			return p.orJSON(u, err)
+		}
+		return p.listUsage(u)
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&q.By, "by", "day", "a line for each `G`: turn, session, project, agent or day")
+	flags.StringVar(&q.From, "from", "", "from the `DAY` on, such as 2026-02-21")
+	flags.StringVar(&q.To, "to", "", "until the end of the `DAY`")
+	flags.StringVar(&q.Project, "project", "", "only turns in the folder `P`")
+	flags.StringVar(&q.Agent, "agent", "", "only turns of the agent `A`")
+	flags.IntVar(&q.Limit, "limit", 1000, "at most `N` lines, up to 10000")
+	flags.BoolVar(&asCSV, "csv", false, "print CSV, as GET /api/usage has it")
+	p.JSONFlag(cmd)
+	return cmd
+}
+
+// listUsage prints what was used as a table.
+func (p *Program) listUsage(u wire.Usage) error {
+	if u.Total.Turns == 0 {
+		fmt.Fprintln(p.Stderr, "Nothing was used in that time.")
+	} else if err := p.table(usageTable(u)); err != nil {
+		return err
+	}
+	if u.LeftOut > 0 {
+		p.notice("%s left out; the total has them", counted(u.LeftOut, "line"))
+	}
+	if u.Total.Unreported > 0 {
+		p.notice("%s without an account of tokens by the agent", counted(u.Total.Unreported, "turn"))
+	}
+	if u.Behind > 0 {
+		p.notice("%s not counted to the end yet: ask again", counted(u.Behind, "session"))
+	}
+	return nil
+}
+
 func (p *Program) agents() *cobra.Command {
 	cmd := p.onHub(&cobra.Command{
 		Use: "agents", Short: "List the agents, those that could be added, and the folders sessions may run in",

@@ -70,7 +70,7 @@ func usageRoute(s *API, c *call) error {
 		return c.replyCSV(a)
 	}
 	answer := wire.Usage{
-		By: string(question.By), From: q.Get("from"), To: q.Get("to"), Zone: question.Zone.String(),
+		By: string(question.By), From: q.Get("from"), To: q.Get("to"), Zone: time.Now().In(question.Zone).Format("MST -07:00"),
 		Rows: make([]wire.UsageRow, 0, len(a.Rows)), LeftOut: a.LeftOut, Total: usageSum(a.Total), Behind: a.Behind,
 	}
 	for _, r := range a.Rows {

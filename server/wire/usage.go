@@ -13,7 +13,7 @@ type Usage struct {
 	// From and To are the first and the last day that was asked for, as in the request.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Zone is the hub's time zone, in which days begin.
+	// Zone is the hub's time zone, in which days begin, such as CET +01:00.
 	Zone string `json:"zone"`
 	// Rows are ordered: days and turns with the newest first, others by tokens, the most first.
 	Rows []UsageRow `json:"rows"`
