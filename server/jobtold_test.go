@@ -65,6 +65,9 @@ func TestADeviceIsToldTheEndOfAJobAndAWebhookEachStatus(t *testing.T) {
 	require.Equal(t, []event.JobStatus{event.JobRunning, event.JobParked}, statuses(cancelled.JobID, event.JobParked))
 	require.Equal(t, 202, h.api("POST", "/api/jobs/"+cancelled.JobID+"/cancel", nil).status)
 	require.Equal(t, []event.JobStatus{event.JobStopping, event.JobCancelled}, statuses(cancelled.JobID, event.JobCancelled))
+	for _, id := range []string{cancelled.JobID, job.JobID} {
+		require.Equal(t, 200, h.api("POST", "/api/jobs/"+id+"/cancel", nil).status, "it has ended")
+	}
 	last := made("say 1")
 	for p = phone.next(); p.Kind == notify.Withdrawn; {
 		p = phone.next()

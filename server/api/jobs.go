@@ -62,7 +62,7 @@ func jobRows() section {
 			},
 			{
 				"POST", oneJob + "/cancel", auth.Credential, auth.Manage, false, cancelJobRoute,
-				doc{summary: "End a job before its time, with what it did so far. Its turn is cancelled, which may take a while. One that has ended stays as it is.", out: wire.JobInfo{}, status: http.StatusAccepted},
+				doc{summary: "End a job before its time, with what it did so far. Its turn is cancelled, which may take a while. One that has ended stays as it is. 200 for one that ends or has ended already.", out: wire.JobInfo{}, status: http.StatusAccepted, repeated: http.StatusOK},
 			},
 			{
 				"POST", oneJob + "/retry", auth.Credential, auth.Manage, false, retryJobRoute,
@@ -178,8 +178,16 @@ func jobEventsRoute(s *API, c *call) error {
 }
 
 func cancelJobRoute(s *API, c *call) error {
-	if err := s.jobs.Cancel(c.r.Context(), mux.Vars(c.r)["id"], c.grant.By()); err != nil {
+	id := mux.Vars(c.r)["id"]
+	_, job, err := s.jobs.Job(c.r.Context(), id)
+	if err != nil {
 		return err
+	}
+	if err := s.jobs.Cancel(c.r.Context(), id, c.grant.By()); err != nil {
+		return err
+	}
+	if job.Status.Ended() || job.Status == event.JobStopping {
+		return c.replyJob(http.StatusOK)
 	}
 	return c.replyJob(http.StatusAccepted)
 }
