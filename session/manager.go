@@ -23,6 +23,7 @@ import (
 	"github.com/abidehub/abide/session/search"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
+	"github.com/abidehub/abide/session/space"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/usage"
 	"github.com/abidehub/abide/session/worktree"
@@ -80,6 +81,8 @@ type Options struct {
 	// ExpireAfter is how long nothing happens in an idle session until it is expired; 0 is
 	// never.
 	ExpireAfter time.Duration
+	// Space says how much sessions may take, and when old ones are put away.
+	Space settings.Space
 	// Git creates worktrees for forks. Nil if git is not installed.
 	Git *gitstate.Git
 	// OwnersEnv is added to the environment of programs that run as the owner would run
@@ -124,7 +127,8 @@ type Manager struct {
 	search   *search.Sessions
 	used     *usage.Book
 	creating creations
-	restored sync.Map // ids of sessions that come back from the trash just now; putAwayJobs leaves them
+	sizes    keptSizes
+	restored sync.Map // ids of sessions that come back from the trash just now; stays has them
 
 	mu     sync.Mutex
 	open   map[string]*opening
@@ -166,6 +170,7 @@ func NewManager(o Options) (*Manager, error) {
 		reads:     list.OpenReadMarks(o.Store.Files(), o.Logger),
 		logger:    o.Logger,
 		freeDisk:  o.FreeDisk,
+		sizes:     keptSizes{Book: space.OpenBook(o.Store, o.Logger)},
 		listPast:  o.ListPast,
 		ctx:       ctx,
 		cancel:    cancel,
@@ -184,7 +189,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter, Space: o.Space,
 	})
 	if err != nil {
 		cancel()
@@ -194,8 +199,12 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(m.recoverWorktrees)
 	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
 	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads, m.keepUsage} {
-		m.helpers.Go(func() { m.periodically(o.SweepEvery, step) })
+		m.helpers.Go(func() {
+			step()
+			m.periodically(o.SweepEvery, step)
+		})
 	}
+	m.helpers.Go(func() { m.periodically(o.SweepEvery, m.keepSizes) }) // the start has more urgent things to read
 	m.helpers.Go(func() { m.reads.Run(ctx) })
 	return m, nil
 }

@@ -126,7 +126,7 @@ func (m *Manager) Trashed() ([]Deleted, error) {
 	return deleted, nil
 }
 
-// Restore brings a session back from the trash, as it was. A job notes that. state.ErrNotFound if it is not
+// Restore brings a session back from the trash. Its log notes that. state.ErrNotFound if it is not
 // there, state.ErrConflict if a session has its id.
 func (m *Manager) Restore(ctx context.Context, id string, by event.Actor) error {
 	m.restored.Store(id, true)
@@ -148,11 +148,11 @@ func (m *Manager) Restore(ctx context.Context, id string, by event.Actor) error 
 	return nil
 }
 
-// noteRestored says in the log of a job that it came back, so that its retention begins
-// anew also after a restart of the hub.
+// noteRestored says in the log of a session that it came back, so that its age begins
+// again, for a job's retention and for a clean-up, also after a restart of the hub. The log
+// of an import is not written to: it stays in restored.
 func (m *Manager) noteRestored(ctx context.Context, id string, by event.Actor) {
-	if meta, _ := m.journal.Listed(id); meta.Job == nil {
-		m.restored.Delete(id)
+	if meta, _ := m.journal.Listed(id); meta.Imported {
 		return
 	}
 	b, err := m.Session(ctx, id)
@@ -164,7 +164,7 @@ func (m *Manager) noteRestored(ctx context.Context, id string, by event.Actor) {
 		})
 	}
 	if err != nil {
-		m.logger.Warn("a job does not say that it was restored", "session", id, "err", err)
+		m.logger.Warn("a session does not say that it was restored", "session", id, "err", err)
 		return
 	}
 	m.restored.Delete(id)
@@ -219,15 +219,14 @@ func (m *Manager) tellExpired() {
 	}
 }
 
-// periodically does something at once and then after each interval, until the manager is
-// closed.
+// periodically does something after each interval, until the manager is closed.
 func (m *Manager) periodically(every time.Duration, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		do()
 		select {
 		case <-tick.C:
+			do()
 		case <-m.ctx.Done():
 			return
 		}

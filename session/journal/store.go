@@ -59,6 +59,8 @@ type Store interface {
 	Lines(id string) ([]Part, error)
 	// Present is Log.Present without opening the log.
 	Present(id string) error
+	// Sizes measures the files of a session without opening its log.
+	Sizes(id string) (Sizes, error)
 	// StaleUploads is Blobs.StaleUploads of a session without opening its log.
 	StaleUploads(id string, before time.Time) ([]string, error)
 	// Files are the small files that are of no session.
@@ -67,6 +69,26 @@ type Store interface {
 	DerivedOf(id string) (Derived, error)
 	// Derived are files computed from all logs.
 	Derived() Derived
+}
+
+// Sizes are what the files of a session take, in bytes: its log, its large values and
+// uploads, what is derived from the log, and everything else.
+type Sizes struct {
+	Log     int64 `json:"log"`
+	Blobs   int64 `json:"blobs,omitempty"`
+	Derived int64 `json:"derived,omitempty"`
+	Other   int64 `json:"other,omitempty"`
+}
+
+// Total is the sum.
+func (s Sizes) Total() int64 { return s.Log + s.Blobs + s.Derived + s.Other }
+
+// Add adds other.
+func (s *Sizes) Add(other Sizes) {
+	s.Log += other.Log
+	s.Blobs += other.Blobs
+	s.Derived += other.Derived
+	s.Other += other.Other
 }
 
 // Part is a stretch of a log as it is stored.

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Agent is one configured agent.
@@ -224,6 +225,23 @@ type Hub struct {
 	// ExpireAfter is how long nothing happens in an idle session until it is expired; 0 is
 	// never.
 	ExpireAfter time.Duration
+	Space       Space
+}
+
+// Space says how much sessions may take, and when old ones are put away.
+type Space struct {
+	// Quota is in bytes; 0 is none. From WarnAt of it, between 0 and 1, the hub warns. It
+	// deletes nothing for it.
+	Quota  int64
+	WarnAt float64
+	Clean  Clean
+}
+
+// Clean puts sessions away in which nothing happened for After, each Every.
+type Clean struct {
+	Enabled      bool
+	Every, After time.Duration
+	Lifecycles   []state.Lifecycle
 }
 
 // Worktrees say how sessions get their own copies of repositories.

@@ -63,6 +63,15 @@ func (s sessions) Beside(id string) (journal.Files, error) {
 	return files{disk.Folder{FS: s.opts.FS, Dir: dir}, func() error { return journal.ErrFenced }}, nil
 }
 
+// Sizes implements journal.Store.
+func (s sessions) Sizes(id string) (journal.Sizes, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return journal.Sizes{}, err
+	}
+	return s.sizesIn(dir)
+}
+
 // Lines implements journal.Store.
 func (s sessions) Lines(id string) ([]journal.Part, error) {
 	dir, err := s.SessionDir(id)

@@ -58,7 +58,7 @@ func (s *Store) Trashed() ([]journal.Trashed, error) {
 		inside, _ := s.opts.FS.ReadDir(s.trashOf(at))
 		for _, d := range inside {
 			if dir := filepath.Join(s.trashOf(at), d.Name()); d.IsDir() && journal.ValidID(d.Name()) {
-				all = append(all, journal.Trashed{Metadata: s.readIn(dir), At: at, Bytes: s.sizeOf(dir)})
+				all = append(all, journal.Trashed{Metadata: s.readIn(dir), At: at, Bytes: s.sizeOf(s.trashOf(at), d)})
 			}
 		}
 	}
@@ -69,19 +69,6 @@ func (s *Store) Trashed() ([]journal.Trashed, error) {
 		return strings.Compare(a.SessionID, b.SessionID)
 	})
 	return all, nil
-}
-
-// sizeOf counts the bytes of a directory's files, as far as they can be read.
-func (s *Store) sizeOf(dir string) (bytes int64) {
-	names, _ := s.opts.FS.ReadDir(dir)
-	for _, n := range names {
-		if n.IsDir() {
-			bytes += s.sizeOf(filepath.Join(dir, n.Name()))
-		} else if info, err := n.Info(); err == nil {
-			bytes += info.Size()
-		}
-	}
-	return bytes
 }
 
 // Restore implements journal.Store.

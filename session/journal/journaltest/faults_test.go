@@ -400,6 +400,10 @@ type unreleased struct{ journal.Lease }
 
 func (unreleased) Release() {}
 
+type weightless struct{ *memory.Store }
+
+func (s weightless) Sizes(string) (journal.Sizes, error) { return journal.Sizes{Log: 1}, nil }
+
 func TestABrokenJournalFailsTheSuite(t *testing.T) {
 	sound := func(s *memory.Store) journal.Store { return broken{s, nil} }
 	promises := map[string]journaltest.Promise{}
@@ -436,6 +440,7 @@ func TestABrokenJournalFailsTheSuite(t *testing.T) {
 		{"calls every upload stale", "an upload is stale until the log names it", logs(func(l journal.Log) journal.Log { return allStale{l} })},
 		{"lists the oldest first", "the list has the newest first and opens no log", func(s *memory.Store) journal.Store { return oldestFirst{s} }},
 		{"has no stored lines", "the stored lines are there without opening a log", func(s *memory.Store) journal.Store { return lineless{s} }},
+		{"knows no sizes", "the sizes grow with what is stored", func(s *memory.Store) journal.Store { return weightless{s} }},
 		{"deletes nothing", "a deleted session stays deleted", func(s *memory.Store) journal.Store { return immortal{s} }},
 		{"deletes what is put away", "a session in the trash is restored whole, or purged", func(s *memory.Store) journal.Store { return shredder{s} }},
 		{"purges nothing", "a session in the trash is restored whole, or purged", func(s *memory.Store) journal.Store { return fullTrash{s} }},

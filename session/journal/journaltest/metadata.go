@@ -110,6 +110,29 @@ func deletes(t T, s Subject) {
 	require.NoError(t, h.Close())
 }
 
+func sizes(t T, s Subject) {
+	h, l := fresh(t, s)
+	before, err := h.Sizes(l.ID())
+	require.NoError(t, err)
+	require.Positive(t, before.Log)
+	put(t, l, prompt("one"), large("b"))
+	require.NoError(t, l.Derived().Write("made", []byte("12345")))
+	require.NoError(t, l.Files().Replace("beside.json", func(w io.Writer) error {
+		_, err := io.WriteString(w, "{}")
+		return err
+	}))
+	after, err := h.Sizes(l.ID())
+	require.NoError(t, err)
+	require.Greater(t, after.Log, before.Log)
+	require.Greater(t, after.Blobs, before.Blobs)
+	require.Equal(t, before.Derived+5, after.Derived)
+	require.GreaterOrEqual(t, after.Other, before.Other+2)
+	require.Equal(t, after.Log+after.Blobs+after.Derived+after.Other, after.Total())
+	_, err = h.Sizes("20260221-140307-9f3a11c0")
+	require.ErrorIs(t, err, journal.ErrNotFound)
+	require.NoError(t, h.Close())
+}
+
 func trashes(t T, s Subject) {
 	ctx := context.Background()
 	h, l := fresh(t, s)

@@ -87,6 +87,7 @@ func Promises() []Promise {
 		{"small files are replaced whole and fenced", keepsFiles},
 		{"the list has the newest first and opens no log", lists},
 		{"the stored lines are there without opening a log", lines},
+		{"the sizes grow with what is stored", sizes},
 		{"a deleted session stays deleted", deletes},
 		{"a session in the trash is restored whole, or purged", trashes},
 		{"an import keeps seqs, epoch and blobs", imports},

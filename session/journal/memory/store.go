@@ -383,6 +383,28 @@ func (s *Store) Present(id string) error {
 	return err
 }
 
+// Sizes implements journal.Store.
+func (s *Store) Sizes(id string) (sizes journal.Sizes, err error) {
+	s.device.mu.Lock()
+	defer s.device.mu.Unlock()
+	k, err := s.find(id)
+	if err != nil {
+		return sizes, err
+	}
+	for _, line := range k.events {
+		sizes.Log += int64(len(line))
+	}
+	sizes.Blobs, sizes.Derived, sizes.Other = weight(k.blobs), weight(k.made), weight(k.files)
+	return sizes, nil
+}
+
+func weight(files map[string][]byte) (bytes int64) {
+	for _, data := range files {
+		bytes += int64(len(data))
+	}
+	return bytes
+}
+
 // StaleUploads implements journal.Store.
 func (s *Store) StaleUploads(id string, before time.Time) ([]string, error) {
 	s.device.mu.Lock()
