@@ -175,6 +175,18 @@ func (h *Hub) Trash(ctx context.Context) (t wire.Trash, err error) {
 	return t, err
 }
 
+// Storage says what all sessions take.
+func (h *Hub) Storage(ctx context.Context) (s wire.Storage, err error) {
+	err = h.do(ctx, http.MethodGet, "/api/storage", nil, &s)
+	return s, err
+}
+
+// CleanStorage puts old sessions into the trash, or lists them with in.DryRun.
+func (h *Hub) CleanStorage(ctx context.Context, in wire.CleanStorage) (c wire.CleanedStorage, err error) {
+	err = h.do(ctx, http.MethodPost, "/api/storage/clean", in, &c)
+	return c, err
+}
+
 // Restore brings a deleted session back, as it was.
 func (h *Hub) Restore(ctx context.Context, id string) (s wire.SessionInfo, err error) {
 	err = h.do(ctx, http.MethodPost, "/api/trash/"+url.PathEscape(id)+"/restore", nil, &s)

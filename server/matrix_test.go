@@ -63,6 +63,7 @@ func routeNeeds() map[string]need {
 		"GET " + one + "/undo": act, "POST " + one + "/undo": manage, "POST " + one + "/redo": manage,
 		"GET /api/jobs": owner, "POST /api/jobs": owner, "POST /api/jobs/start": owner, "GET /api/jobs/{id}": read, "GET /api/jobs/{id}/events": read, "POST /api/jobs/{id}/cancel": manage, "POST /api/jobs/{id}/retry": owner, "POST /api/jobs/{id}/discard-others": owner,
 		"POST /api/schedules": owner, "GET /api/schedules": owner, "GET /api/schedules/{schedule}": owner, "DELETE /api/schedules/{schedule}": owner, "POST /api/schedules/{schedule}/pause": owner, "POST /api/schedules/{schedule}/resume": owner,
+		"GET /api/storage": owner, "POST /api/storage/clean": owner,
 		"GET /api/trash": owner, "POST /api/trash/{id}/restore": manage, "DELETE /api/trash/{id}": manage,
 		"GET /api/worktrees": owner, "POST /api/worktrees/remove": owner, "POST /api/worktrees/prune": owner,
 		"GET /api/folders": owner, "POST /api/folders": owner, "GET /api/folder": owner, "POST /api/folder/allow": owner,

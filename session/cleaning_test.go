@@ -138,8 +138,12 @@ func TestACleanUpThatIsKilledLeavesEachSessionWholeInOnePlace(t *testing.T) {
 	var goes []string
 	var stays map[string]space.Why
 	begin := func(h *hub) {
-		h.agents.onCancel = func(a *fakeAgent) { _ = a.end(promptID(0), event.StopCancelled) }
-		goes, stays = everyKind(h, 2)
+		pinned, yes := h.create(), true
+		require.NoError(h.t, pinned.End(ctxOf(h.t), "done", person("ann")))
+		require.NoError(h.t, h.manager.Update(ctxOf(h.t), pinned.ID(), session.Patch{Pinned: &yes}))
+		ended := h.create()
+		require.NoError(h.t, ended.End(ctxOf(h.t), "done", person("ann")))
+		goes, stays = []string{ended.ID()}, map[string]space.Why{pinned.ID(): space.Pinned}
 	}
 	request := func(h *hub) {
 		done, err := h.manager.Clean(ctxOf(h.t), space.Choice{Lifecycles: []state.Lifecycle{state.LifecycleCompleted}}, false, person("ann"))

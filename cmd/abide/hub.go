@@ -30,6 +30,7 @@ import (
 	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/settings"
+	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
 
@@ -114,7 +115,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		RuleAnswered:     h.noteRuleAnswer,
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git, OwnersEnv: h.ownersEnv(),
-		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait, TrashFor: settings.TrashFor, ExpireAfter: settings.ExpireAfter,
+		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait, TrashFor: settings.TrashFor, ExpireAfter: settings.ExpireAfter, Space: settings.Space,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Audits: settings.Audits, Permissions: settings.Permissions, Limits: settings.Limits,
@@ -241,7 +242,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, Audits: audits, UndoWait: c.UndoWait, TrashFor: time.Duration(c.Storage.TrashDays) * 24 * time.Hour, ExpireAfter: time.Duration(c.Storage.ExpiredDays) * 24 * time.Hour,
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, Audits: audits, UndoWait: c.UndoWait, TrashFor: time.Duration(c.Storage.TrashDays) * 24 * time.Hour, ExpireAfter: time.Duration(c.Storage.ExpiredDays) * 24 * time.Hour, Space: spaceSettings(c.Storage),
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},
@@ -250,6 +251,17 @@ func (h *hub) settings(c config.Config) settings.Hub {
 			SessionAttachmentBytes: int64(c.Limits.SessionAttachmentsMiB) << 20, DailyAttachmentBytes: int64(c.Limits.DailyAttachmentsMiB) << 20,
 		},
 	}
+}
+
+func spaceSettings(c config.Storage) settings.Space {
+	s := settings.Space{
+		Quota: int64(c.QuotaMiB) << 20, WarnAt: c.WarnAt,
+		Clean: settings.Clean{Enabled: c.Clean.Enabled, Every: c.Clean.Every, After: c.Clean.After},
+	}
+	for _, l := range c.Clean.Lifecycles {
+		s.Clean.Lifecycles = append(s.Clean.Lifecycles, state.Lifecycle(l))
+	}
+	return s
 }
 
 // noteRuleAnswer records an answer that a rule gave. The answer is in the session's log

@@ -433,8 +433,11 @@ func (p *Program) health() *cobra.Command {
 		if err := p.table(rows); err != nil {
 			return err
 		}
-		if h.Schedules != "" {
-			if _, err := fmt.Fprintln(p.Stdout, plain.Line(h.Schedules)); err != nil {
+		for _, problem := range []string{h.Schedules, h.Storage} {
+			if problem == "" {
+				continue
+			}
+			if _, err := fmt.Fprintln(p.Stdout, plain.Line(problem)); err != nil {
 				return err
 			}
 		}

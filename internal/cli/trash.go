@@ -69,7 +69,7 @@ func (p *Program) listTrash(trash wire.Trash) error {
 	var rows [][]string
 	for _, s := range trash.Sessions {
 		rows = append(rows, []string{
-			"goes " + s.RemovedAt.Local().Format(time.DateOnly), fmt.Sprintf("%.1f MiB", float64(s.Bytes)/(1<<20)), plain.Line(s.SessionID), plain.Line(s.Name), plain.Line(s.Workspace),
+			"goes " + s.RemovedAt.Local().Format(time.DateOnly), sizeWords(s.Bytes), plain.Line(s.SessionID), plain.Line(s.Name), plain.Line(s.Workspace),
 		})
 	}
 	return p.table(rows)

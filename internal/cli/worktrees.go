@@ -14,7 +14,7 @@ func megabytes(c wire.WorkingCopy) string {
 	if c.Partly {
 		more = "+"
 	}
-	return fmt.Sprintf("%.1f MiB%s", float64(c.Bytes)/(1<<20), more)
+	return sizeWords(c.Bytes) + more
 }
 
 // stateOf says what becomes of a copy, in a few words.

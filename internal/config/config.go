@@ -247,11 +247,14 @@ func (e *Error) Error() string {
 
 func defaults() Config {
 	return Config{
-		Addr:        DefaultAddr,
-		Durability:  "balanced",
-		Jobs:        Jobs{AtOnce: 4},
-		UndoWait:    300 * time.Millisecond,
-		Storage:     Storage{TrashDays: 7, ExpiredDays: 30},
+		Addr:       DefaultAddr,
+		Durability: "balanced",
+		Jobs:       Jobs{AtOnce: 4},
+		UndoWait:   300 * time.Millisecond,
+		Storage: Storage{
+			TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8,
+			Clean: Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}},
+		},
 		LogFileMiB:  256,
 		Open:        true,
 		DemoAgent:   true,

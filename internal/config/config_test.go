@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Storage: config.Storage{TrashDays: 7, ExpiredDays: 30}, Jobs: config.Jobs{AtOnce: 4}, LogFileMiB: 256, Open: true, DemoAgent: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Storage: config.Storage{TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8, Clean: config.Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}}}, Jobs: config.Jobs{AtOnce: 4}, LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -109,7 +109,7 @@ agents:
 workspaces: [~/src, relative, /abs]
 worktrees: copies
 undo_wait: 2s
-storage: {trash_days: 30, expired_days: 90}
+storage: {trash_days: 30, expired_days: 90, quota_mib: 512, warn_at: 0.5, clean: {enabled: true, every: 24h, after: 1h, lifecycles: [failed]}}
 jobs: {at_once: 2, per_agent: 3, per_project: 5}
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
@@ -124,7 +124,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5}, LogFileMiB: 64, KeepLogMiB: 4096,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5}, LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,
@@ -173,6 +173,10 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"unknown field", "addr: 127.0.0.1:0\nadress: x\n", 2, "unknown field"},
 		{"unknown field below", "queue:\n  enabled: true\n  dealy: 1s\n", 3, "dealy"},
 		{"unknown field of an agent", "agents:\n  a:\n    comand: [x]\n", 3, "comand"},
+		{"negative quota", "storage:\n  quota_mib: -1\n", 2, "storage.quota_mib: -1 is not"},
+		{"part of a quota", "storage:\n  warn_at: 80\n", 2, "such as 0.8"},
+		{"no lifecycle", "storage:\n  clean:\n    lifecycles: [failed, gone]\n", 3, "not one of active"},
+		{"a clean-up without pause", "storage:\n  clean:\n    every: 0s\n", 3, "at least a second"},
 		{"resume", "resume:\n  stale_after: 0s\n", 2, "less than a second"},
 		{"segments", "resume:\n  segment_tokens: 5\n", 2, "not between"},
 		{"resume of an agent", "agents:\n  a:\n    command: [x]\n    resume:\n      stale_after: soon\n", 5, "not a duration"},
@@ -239,6 +243,12 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n", "one line")
 		})
 	}
+}
+
+func TestZeroOfStorageIsNone(t *testing.T) {
+	c, err := loader(t, "storage: {trash_days: 0, expired_days: 0, quota_mib: 0}").Load()
+	require.NoError(t, err)
+	require.Equal(t, config.Storage{WarnAt: 0.8, Clean: config.Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}}}, c.Storage)
 }
 
 // TestAnErrorShowsNoSecretOfTheFile makes common mistakes in fields

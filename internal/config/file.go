@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -435,8 +433,6 @@ func (r reader) applyLimits(c *Config, f file) error {
 		{"$.limits.clients", &c.Limits.Clients, f.Limits.Clients},
 		{"$.limits.session_attachments_mib", &c.Limits.SessionAttachmentsMiB, f.Limits.SessionAttachmentsMiB},
 		{"$.limits.daily_attachments_mib", &c.Limits.DailyAttachmentsMiB, f.Limits.DailyAttachmentsMiB},
-		{"$.storage.trash_days", &c.Storage.TrashDays, f.Storage.TrashDays},
-		{"$.storage.expired_days", &c.Storage.ExpiredDays, f.Storage.ExpiredDays},
 		{"$.jobs.at_once", &c.Jobs.AtOnce, f.Jobs.AtOnce},
 		{"$.jobs.per_agent", &c.Jobs.PerAgent, f.Jobs.PerAgent},
 		{"$.jobs.per_project", &c.Jobs.PerProject, f.Jobs.PerProject},
@@ -444,6 +440,9 @@ func (r reader) applyLimits(c *Config, f file) error {
 		if err := r.setCount(limit.path, limit.to, limit.from); err != nil {
 			return err
 		}
+	}
+	if path, err := f.Storage.apply(&c.Storage); err != nil {
+		return r.wrong(path, "%v", err)
 	}
 	return nil
 }
@@ -467,23 +466,6 @@ func (r reader) setCount(path string, to *int, from *float64) error {
 	}
 	*to = n
 	return nil
-}
-
-// wholeCount is a number of the file that checkCount has nothing against.
-func wholeCount(v float64) (int, error) {
-	n, err := whole(v)
-	if err != nil {
-		return 0, err
-	}
-	return n, checkCount(n)
-}
-
-// whole is a number of the file without a fraction.
-func whole(v float64) (int, error) {
-	if v != math.Trunc(v) || math.Abs(v) > 1e15 {
-		return 0, fmt.Errorf("%s is not a whole number", strconv.FormatFloat(v, 'f', -1, 64))
-	}
-	return int(v), nil
 }
 
 // keys lists the keys of a mapping in the order of the file, which a decoded
@@ -520,21 +502,6 @@ func checkUnattended(s string) error {
 	return nil
 }
 
-// checkSize is checkCount where 0 means no bound.
-func checkSize(n int) error {
-	if n < 0 || n > 1_000_000_000 {
-		return fmt.Errorf("%d is not between 1 and 1000000000, nor 0, which keeps everything", n)
-	}
-	return nil
-}
-
-func checkCount(n int) error {
-	if n < 1 || n > 1_000_000 {
-		return fmt.Errorf("%d is not between 1 and 1000000", n)
-	}
-	return nil
-}
-
 // checkPublicName wants a Host value: no scheme, no pattern, no path.
 func checkPublicName(name string) (string, error) {
 	name = strings.ToLower(name)
@@ -564,29 +531,5 @@ func checkMCPServer(s *MCPServer) error {
 	default:
 		return fmt.Errorf("%s: type %q is not one of stdio, http, sse", s.Name, s.Type)
 	}
-	return nil
-}
-
-// setSeconds reads a duration of at least a second, if there is one.
-func setSeconds(to *time.Duration, s *string) error {
-	if s == nil {
-		return nil
-	}
-	if err := setDuration(to, *s); err != nil {
-		return err
-	}
-	if *to < time.Second {
-		return fmt.Errorf("%q is not at least a second", *s)
-	}
-	return nil
-}
-
-// setDuration reads 250ms, 5s, 1h30m; a bare 0 needs no unit.
-func setDuration(to *time.Duration, s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return fmt.Errorf("%q is not a duration such as 250ms, 5s or 1h", s)
-	}
-	*to = d
 	return nil
 }

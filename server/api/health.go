@@ -44,6 +44,7 @@ func healthRoute(s *API, c *call) error {
 		clients, ignored := s.live.Clients(), s.live.Ignored()
 		notified, resumes := s.notify.Counts(), wire.ResumeCounts(s.manager.ResumeCounts())
 		answer.Schedules = s.schedules.Problem()
+		answer.Storage = s.manager.SpaceWarning()
 		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}
 	return c.reply(http.StatusOK, answer)

@@ -59,6 +59,7 @@ func sections() []section {
 	return []section{
 		sessionRows(),
 		trashRows(),
+		storageRows(),
 		usageRows(),
 		worktreeRows(),
 		jobRows(),

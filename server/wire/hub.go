@@ -25,6 +25,8 @@ type Health struct {
 	Interruptions *ResumeCounts `json:"interruptions,omitempty"`
 	// Schedules says why no schedule runs; absent if nothing is wrong.
 	Schedules string `json:"schedules,omitempty"`
+	// Storage says that the quota is nearly reached; absent otherwise.
+	Storage string `json:"storage,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
 }

@@ -77,7 +77,7 @@ func arrows() map[string]row {
 		"queue":                       {[]string{"internal/disk", "internal/jsonfile"}, false},
 		"frontend":                    {nil, false},
 		"internal/auth":               {[]string{"session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
-		"internal/config":             {[]string{"session/event", "internal/disk", "internal/outgoing", "internal/ownfiles"}, true},
+		"internal/config":             {[]string{"session/event", "session/state", "internal/disk", "internal/outgoing", "internal/ownfiles"}, true},
 		"internal/demoagent":          {[]string{"session/event"}, true},
 		"client":                      {[]string{"server/wire", "session/event"}, true},
 		"internal/localhub":           {[]string{"internal/audit", "internal/auth", "client", "internal/disk", "internal/jsonfile"}, false},
