@@ -176,7 +176,7 @@ func (h *Hub) Trash(ctx context.Context) (t wire.Trash, err error) {
 }
 
 // Storage says what all sessions take.
-func (h *Hub) Storage(ctx context.Context) (s wire.Storage, err error) {
+func (h *Hub) Storage(ctx context.Context) (s wire.StorageReport, err error) {
 	err = h.do(ctx, http.MethodGet, "/api/storage", nil, &s)
 	return s, err
 }

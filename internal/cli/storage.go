@@ -206,7 +206,7 @@ func (v storageVerbs) showCleaned(c wire.CleanedStorage) error {
 	return nil
 }
 
-func (v storageVerbs) showStorage(s wire.Storage) error {
+func (v storageVerbs) showStorage(s wire.StorageReport) error {
 	b := s.Bytes
 	rows := [][]string{
 		{"sessions", strconv.Itoa(s.Sessions), fmt.Sprintf("%d active, %d to be resumed, %s each", s.Active, s.Resumable, sizeWords(s.Average))},
@@ -236,7 +236,7 @@ func (v storageVerbs) showStorage(s wire.Storage) error {
 	return nil
 }
 
-func quotaWords(s wire.Storage) string {
+func quotaWords(s wire.StorageReport) string {
 	if s.Quota == 0 {
 		return "no quota"
 	}

@@ -22,7 +22,7 @@ func storageRows() section {
 		rows: []route{
 			{
 				"GET", "/api/storage", auth.Credential, auth.Manage, false, storageRoute,
-				doc{summary: "What all sessions take.", out: wire.Storage{}, status: 200},
+				doc{summary: "What all sessions take.", out: wire.StorageReport{}, status: 200},
 			},
 			{
 				"POST", "/api/storage/clean", auth.Credential, auth.Manage, false, with(cleanRoute),
@@ -38,7 +38,7 @@ func storageRoute(s *API, c *call) error {
 		return err
 	}
 	rule := s.manager.Settings().Space.Clean
-	answer := wire.Storage{
+	answer := wire.StorageReport{
 		Sessions: r.Sessions, Active: r.Active, Resumable: r.Resumable, Unmeasured: r.Unmeasured,
 		Bytes: wire.StoredBytes{
 			Log: r.Bytes.Log, Blobs: r.Bytes.Blobs, Derived: r.Bytes.Derived, Other: r.Bytes.Other,

@@ -14,7 +14,7 @@ func Bodies() []any {
 		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, ExportPreview{},
 		Rule{}, Rules{}, NewRule{},
 		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, Branch{}, CommitBranch{}, UpdateBranch{}, MergeBranch{}, PushBranch{}, MakePullRequest{}, PullRequestPage{}, DiscardBranch{}, BranchAct{}, Worktrees{}, RemoveWorktree{}, FileChange{},
-		Trash{}, Storage{}, CleanStorage{}, CleanedStorage{}, Usage{},
+		Trash{}, StorageReport{}, CleanStorage{}, CleanedStorage{}, Usage{},
 		PushState{}, NewSubscription{}, NotifyChoice{}, Made{}, Channels{},
 		Health{}, Ready{}, AuditPage{}, FoundPage{}, Refused{},
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
-// Storage is what GET /api/storage answers: what all sessions take, in bytes.
-type Storage struct {
+// StorageReport is what GET /api/storage answers: what all sessions take, in bytes.
+type StorageReport struct {
 	Sessions  int `json:"sessions"`
 	Active    int `json:"active"`
 	Resumable int `json:"resumable"`

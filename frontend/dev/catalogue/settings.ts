@@ -8,12 +8,15 @@ import type {
   Delivery,
   Device,
   ResumeCounts,
+  CleanedStorage,
+  StorageReport,
+  StoredSession,
   Trash,
   TrashedSession,
 } from '../../src/wire/gen'
 import { sessionId } from '../../test/support/script'
 import { connected, frame, goldenFrame, link, list, opened } from './frames'
-import type { State } from './state'
+import type { State, Step } from './state'
 
 const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
 
@@ -107,6 +110,85 @@ const trash: Trash = {
   days: 7,
   bytes: 91_048_900,
 }
+
+const stored = (name: string, bytes: number): StoredSession => ({
+  session_id: `20260221-140307-${bytes.toString(16).padStart(8, '0')}`,
+  name,
+  agent: 'demo',
+  workspace: '/home/dev/src/a/folder/with/a/name/that/does/not/end/at/all',
+  lifecycle: 'completed',
+  updated_at: ago(200),
+  bytes,
+})
+const large = [
+  stored('The tablet in the kitchen which everybody uses and nobody charges', 911_000_000),
+  stored('', 900),
+]
+const storage: StorageReport = {
+  sessions: 1204,
+  active: 3,
+  resumable: 2,
+  bytes: {
+    log: 1_911_000_000,
+    blobs: 48_000_000,
+    derived: 9_000,
+    other: 0,
+    states: 0,
+    copies: 912_000,
+    trash: 91_048_900,
+  },
+  used: 2_050_969_900,
+  average: 1_700_000,
+  trash_sessions: 3,
+  quota: 4 * 1024 ** 3,
+  warn_at: 0.8,
+  quota_reached: '2026-07-05T00:00:00Z',
+  weeks: [...Array(12).keys()].map((n) => ({
+    start: new Date(Date.UTC(2026, 0, 5 + 7 * n)).toISOString(),
+    sessions: n,
+    bytes: n * n * 1_000_000,
+  })),
+  largest: large,
+  projects: [
+    {
+      folder: '/home/dev/src/a/folder/with/a/name/that/does/not/end/at/all',
+      sessions: 1204,
+      bytes: 1_959_000_000,
+    },
+  ],
+  clean: {
+    enabled: false,
+    every: '168h0m0s',
+    older_than: '720h0m0s',
+    lifecycles: ['completed', 'failed', 'expired'],
+  },
+}
+const cleaned: CleanedStorage = {
+  dry_run: true,
+  for_good: false,
+  sessions: large,
+  count: 2,
+  bytes: 911_000_900,
+  stayed: { pinned: 2, unmerged: 1, commented: 12 },
+}
+const full: StorageReport = { ...storage, used: 4.1 * 1024 ** 3, warning: 'near' }
+
+/** The settings of a hub whose sessions take this much. */
+const taking = (name: string, report: StorageReport, clean: () => unknown, does: Step[]) =>
+  screen(name, {
+    hub: () => ({
+      devices: async () => [],
+      ask: async <T>(_: string, path: string) =>
+        (path === '/api/storage'
+          ? report
+          : path === '/api/storage/clean'
+            ? clean()
+            : path === '/api/health'
+              ? { interruptions }
+              : { channels: [] }) as T,
+    }),
+    does,
+  })
 
 const interruptions: ResumeCounts = {
   interrupted: { streaming_llm: 9, executing_tools: 3 },
@@ -313,6 +395,19 @@ export const settings: State[] = [
         (path === '/api/trash' ? trash : path === '/api/health' ? { interruptions } : { channels: [] }) as T,
     }),
   }),
+  taking(', storage', storage, () => cleaned, [{ press: 'section:has(#storage) summary' }]),
+  taking(', storage nearly used up', full, () => cleaned, [{ press: 'section:has(#storage) summary' }]),
+  taking(', a clean-up', storage, () => cleaned, [{ press: 'section:has(#storage) button' }]),
+  taking(', a clean-up for good', storage, () => ({ ...cleaned, for_good: true }), [
+    { press: 'section:has(#storage) button' },
+  ]),
+  taking(
+    ', a clean-up of nothing',
+    storage,
+    () => ({ ...cleaned, sessions: [], count: 0, bytes: 0, stayed: {} }),
+    [{ press: 'section:has(#storage) button' }],
+  ),
+  taking(', a clean-up failed', storage, failed, [{ press: 'section:has(#storage) button' }]),
   screen(', no numbers of the hub', {
     hub: () => ({
       devices: async () => [],

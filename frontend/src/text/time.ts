@@ -47,5 +47,6 @@ export function short(n: number): string {
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`
   if (n < 1024 * 1024) return t`${Math.round(n / 1024)} KB`
-  return t`${(n / 1024 / 1024).toFixed(1)} MB`
+  if (n < 1024 ** 3) return t`${(n / 1024 / 1024).toFixed(1)} MB`
+  return t`${(n / 1024 ** 3).toFixed(1)} GB`
 }

@@ -84,6 +84,12 @@ export function commandsOf(app: Screens, run: (action: string) => void): Choice[
       ? []
       : [
           {
+            name: t`Storage`,
+            hint: t`in the settings`,
+            also: t`disk space size quota clean up trash deleted restore`,
+            act: () => settings('storage'),
+          },
+          {
             name: t`Add a device`,
             hint: t`a phone, another browser`,
             also: t`pair qr link phone`,
