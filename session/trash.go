@@ -143,8 +143,8 @@ func (m *Manager) Restore(ctx context.Context, id string, by event.Actor) error 
 		m.hub.lines.Forks.Add(id, meta.ForkedFrom)
 		m.changes.Touch(meta.ForkedFrom.SessionID)
 	}
+	m.noteRestored(ctx, id, by) // before it is told: its line comes once, where it stays
 	m.changes.Add(id)
-	m.noteRestored(ctx, id, by)
 	return nil
 }
 

@@ -26,7 +26,7 @@ for (const size of [phone, desk])
     }
     const storage = page.getByRole('heading', { name: 'Storage' }).locator('..')
     await storage.getByText('The space for sessions is nearly used up.').waitFor()
-    await storage.getByText('What takes space').click()
+    await storage.getByText('By kind, project, session, week').click()
     await storage.getByText('By week').scrollIntoViewIfNeeded()
     await shot(screen, `storage-${size.width}`)
     expect(await barriers(page)).toEqual([])
