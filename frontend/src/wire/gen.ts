@@ -1956,6 +1956,83 @@ export interface Trash {
   bytes: number
 }
 
+export interface StoredBytes {
+  log: number
+  blobs: number
+  derived: number
+  other: number
+  states: number
+  copies: number
+  trash: number
+}
+
+export interface StoredWeek {
+  start: string
+  sessions: number
+  bytes: number
+}
+
+export interface StoredSession {
+  session_id: string
+  name: string
+  agent: string
+  workspace: string
+  project_root?: string
+  lifecycle: Lifecycle
+  updated_at: string
+  bytes: number
+  copy_bytes?: number
+}
+
+export interface StoredProject {
+  folder: string
+  sessions: number
+  bytes: number
+}
+
+export interface CleanRule {
+  enabled: boolean
+  every: string
+  older_than: string
+  lifecycles: Lifecycle[]
+}
+
+export interface StorageReport {
+  sessions: number
+  active: number
+  resumable: number
+  unmeasured?: number
+  bytes: StoredBytes
+  used: number
+  average: number
+  trash_sessions: number
+  quota: number
+  warn_at: number
+  warning?: string
+  quota_reached?: string
+  weeks: StoredWeek[]
+  largest: StoredSession[]
+  projects: StoredProject[]
+  clean: CleanRule
+}
+
+export interface CleanStorage {
+  dry_run?: boolean
+  older_than?: string
+  lifecycles?: Lifecycle[]
+  project?: string
+  session_ids?: string[]
+}
+
+export interface CleanedStorage {
+  dry_run: boolean
+  for_good: boolean
+  sessions: StoredSession[]
+  count: number
+  bytes: number
+  stayed: Record<string, number>
+}
+
 export interface UsageSum {
   turns: number
   unreported?: number
@@ -2100,6 +2177,7 @@ export interface Health {
   notifications?: NotifyCounts
   interruptions?: ResumeCounts
   schedules?: string
+  storage?: string
   sessions: SessionProblem[]
 }
 
