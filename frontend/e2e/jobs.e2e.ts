@@ -180,7 +180,10 @@ test.each([
   // It is put away, and does not come back by itself.
   await pressed(page, size, job.locator('summary').first())
   await result.waitFor({ state: 'hidden' })
-  await page.reload()
+  // A notification opens it at its newest event.
+  const { max_seq } = await at.hub.session(job_id)
+  await page.goto(`${new URL(page.url()).origin}/s/${job_id}?seq=${max_seq}`)
+  await result.getByText('I wrote three lines').waitFor()
   await result.getByRole('group', { name: `Changes in ${name}` }).waitFor()
   await page.close()
 })
@@ -352,6 +355,39 @@ test.each([
   await card.waitFor({ state: 'detached' })
   await pressed(page, size, end.getByRole('link', { name: 'Open the job' }))
   await page.getByRole('region', { name: 'Job', exact: true }).getByText('Cancelled').waitFor()
+  await page.close()
+})
+
+test.each([
+  ['a finger', phone],
+  ['keys', desktop],
+] as const)('a delegated job that was cut off is resumed from its card, by %s', async (_, size) => {
+  const id = await at.hub.newSession(`Resumes ${size.width}`, 'paced')
+  const { job_id } = await at.hub.api<JobInfo>('POST', '/api/jobs', {
+    agent: 'paced',
+    workspace: at.hub.workspace,
+    task: `/slow ${size.width + 6000}`,
+    session_id: id,
+    worktree: false,
+  })
+  const screen = await at.device.open(`/s/${id}`, size)
+  const { page } = screen
+  const card = page.getByRole('region', { name: 'Jobs of this session' }).locator('[data-job]')
+  await card.getByText('Running').waitFor()
+  await at.hub.kill()
+  await at.hub.start()
+  await card.getByText('Waits for you').waitFor()
+  await card.getByText('the hub restarted').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await shot(screen, `job-cut-${size.width}`)
+  await pressed(page, size, card.getByRole('link', { name: /^Resume…/ }))
+  await page.waitForURL(`**/s/${job_id}`)
+  expect(await page.getByRole('link', { name: /^Resume…/ }).count(), 'on its own page').toBe(0)
+  await pressed(page, size, page.getByRole('button', { name: 'Resume', exact: true }))
+  await page
+    .getByRole('region', { name: 'Job', exact: true })
+    .getByText(/Running|Completed/)
+    .waitFor()
   await page.close()
 })
 

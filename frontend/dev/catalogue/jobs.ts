@@ -52,6 +52,12 @@ const jobs = [
     reason: 'wall_s was reached.',
     finished_at: ago(1),
   }),
+  job(8, 'interrupted', 'Spread the retries out', {
+    status: 'parked',
+    reason: 'Interrupted: the hub restarted.',
+    started_at,
+    rounds: 3,
+  }),
 ]
 
 const screen = (name: string, over: Partial<State> = {}): State => ({
