@@ -260,6 +260,7 @@ func (m *Manager) wakeSessions() {
 
 // List returns a page of the sessions, newest first. It opens no session.
 func (m *Manager) List(o list.Options) (list.Page, error) {
+	o.Bytes = func(info list.Info) int64 { return m.sizes.Of(info).Total() }
 	return o.Page(m.journal.Newest, m.listed)
 }
 

@@ -22,7 +22,7 @@ import (
 const listed = 30
 
 // sorts are the orders of the list.
-func sorts() []string { return []string{"updated", "created", "name"} }
+func sorts() []string { return []string{"updated", "created", "name", "size"} }
 
 func (p *Program) ls() *cobra.Command {
 	var q client.ListQuery
@@ -69,7 +69,7 @@ func (p *Program) ls() *cobra.Command {
 	cmd.Flags().BoolVar(&q.Resumable, "resumable", false, "only sessions that wait to be resumed")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
 	cmd.Flags().StringArrayVar(&q.Tags, "tag", nil, "only sessions with the tag `NAME`; repeat it for those that have all")
-	cmd.Flags().StringVar(&q.Sort, "sort", "", "the order: `S` is updated (the default), created or name")
+	cmd.Flags().StringVar(&q.Sort, "sort", "", "the order: `S` is updated (the default), created, name or size")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)

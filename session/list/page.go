@@ -1,6 +1,7 @@
 package list
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -49,6 +50,8 @@ type Options struct {
 	Said bool
 	// Sort is the order; empty is ByUpdated.
 	Sort Sort
+	// Bytes is what a session takes. Only BySize uses it, and needs it.
+	Bytes func(Info) int64
 	// Limit is the page's size: 30 if 0, at most 500.
 	Limit int
 	// Cursor is the NextCursor of the previous page.
@@ -61,16 +64,19 @@ const AnyJob event.JobStatus = "any"
 // Sort is an order of the session list.
 type Sort string
 
-// The orders: the newest activity first, the newest session first, and by name without
-// regard to case.
+// The orders: the newest activity first, the newest session first, by name without
+// regard to case, and the one that takes most first.
 const (
 	ByUpdated Sort = "updated"
 	ByCreated Sort = "created"
 	ByName    Sort = "name"
+	BySize    Sort = "size"
 )
 
 // Values are the orders.
-func (Sort) Values() []string { return []string{string(ByUpdated), string(ByCreated), string(ByName)} }
+func (Sort) Values() []string {
+	return []string{string(ByUpdated), string(ByCreated), string(ByName), string(BySize)}
+}
 
 // Page is a page of the session list.
 type Page struct {
@@ -85,27 +91,33 @@ type Page struct {
 // cursor is the end of a page. It is a position in the order and not a session,
 // so it stays valid when sessions come, go and move.
 type cursor struct {
-	// At is the time by which the list is sorted; zero if it is sorted by Name.
+	// At is the time by which the list is sorted; zero if it is sorted by Name or Bytes.
 	At        time.Time `json:"u,omitzero"`
 	Name      string    `json:"n,omitempty"`
+	Bytes     int64     `json:"b,omitempty"`
 	SessionID string    `json:"s"`
 	// Sort is the order; empty is ByUpdated.
 	Sort Sort `json:"o,omitempty"`
 }
 
 // cursorOf returns the place of a session in the order.
-func (o Sort) cursorOf(info Info) cursor {
-	switch o {
+func (o Options) cursorOf(info Info) cursor {
+	switch o.Sort {
 	case ByCreated:
-		return cursor{At: info.CreatedAt, SessionID: info.SessionID, Sort: o}
+		return cursor{At: info.CreatedAt, SessionID: info.SessionID, Sort: o.Sort}
 	case ByName:
-		return cursor{Name: strings.ToLower(info.Name), SessionID: info.SessionID, Sort: o}
+		return cursor{Name: strings.ToLower(info.Name), SessionID: info.SessionID, Sort: o.Sort}
+	case BySize:
+		return cursor{Bytes: o.Bytes(info), SessionID: info.SessionID, Sort: o.Sort}
 	}
 	return cursor{At: info.UpdatedAt, SessionID: info.SessionID}
 }
 
-// compare orders places: times newest first, names from a to z.
+// compare orders places: times newest first, names from a to z, the most bytes first.
 func (c cursor) compare(other cursor) int {
+	if by := cmp.Compare(other.Bytes, c.Bytes); by != 0 {
+		return by
+	}
 	if by := strings.Compare(c.Name, other.Name); by != 0 {
 		return by
 	}
@@ -161,7 +173,7 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 	switch o.Sort {
 	case ByUpdated:
 		o.Sort = ""
-	case "", ByCreated, ByName:
+	case "", ByCreated, ByName, BySize:
 	default:
 		return Page{}, fmt.Errorf("%w: sort is one of %s", state.ErrInvalid, strings.Join(o.Sort.Values(), ", "))
 	}
@@ -202,9 +214,9 @@ func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata
 
 // sorted are the lines in the order of o, after a place.
 func (o Options) sorted(lines iter.Seq[Info], from cursor) iter.Seq[Info] {
-	list := slices.SortedFunc(lines, func(a, b Info) int { return o.Sort.cursorOf(a).compare(o.Sort.cursorOf(b)) })
+	list := slices.SortedFunc(lines, func(a, b Info) int { return o.cursorOf(a).compare(o.cursorOf(b)) })
 	if from.SessionID != "" {
-		list = slices.DeleteFunc(list, func(i Info) bool { return o.Sort.cursorOf(i).compare(from) <= 0 })
+		list = slices.DeleteFunc(list, func(i Info) bool { return o.cursorOf(i).compare(from) <= 0 })
 	}
 	return slices.Values(list)
 }
@@ -218,7 +230,7 @@ func (o Options) cut(lines iter.Seq[Info], limit int) Page {
 			page.Sessions = append(page.Sessions, info)
 			continue
 		}
-		page.NextCursor = o.Sort.cursorOf(page.Sessions[limit-1]).encode()
+		page.NextCursor = o.cursorOf(page.Sessions[limit-1]).encode()
 		if o.Cursor != "" {
 			break
 		}

@@ -40,6 +40,9 @@ func line(m journal.Metadata) list.Info {
 	return list.Info{SessionID: m.SessionID, Name: m.Name, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt}
 }
 
+// bytesOf makes up what a session takes; several take as much.
+func bytesOf(info list.Info) int64 { return int64(info.CreatedAt.Second() % 4) }
+
 func TestThePagesOfEachOrderHaveEverySessionOnce(t *testing.T) {
 	at := time.Date(2026, 2, 21, 14, 3, 7, 0, time.UTC)
 	for seed := range uint64(50) {
@@ -56,6 +59,7 @@ func TestThePagesOfEachOrderHaveEverySessionOnce(t *testing.T) {
 			list.ByUpdated: func(a, b list.Info) int { return b.UpdatedAt.Compare(a.UpdatedAt) },
 			list.ByCreated: func(a, b list.Info) int { return b.CreatedAt.Compare(a.CreatedAt) },
 			list.ByName:    func(a, b list.Info) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) },
+			list.BySize:    func(a, b list.Info) int { return int(bytesOf(b) - bytesOf(a)) },
 		}
 		var wanted []string
 		for _, m := range all {
@@ -67,7 +71,7 @@ func TestThePagesOfEachOrderHaveEverySessionOnce(t *testing.T) {
 			limit := 1 + random.IntN(12)
 			var got []list.Info
 			for cursor := ""; ; {
-				page, err := list.Options{Sort: sort, Limit: limit, Cursor: cursor}.Page(newest(all), line)
+				page, err := list.Options{Sort: sort, Bytes: bytesOf, Limit: limit, Cursor: cursor}.Page(newest(all), line)
 				require.NoError(t, err)
 				if cursor == "" {
 					require.Equal(t, len(wanted), page.Total, "the first page counts all")
@@ -160,12 +164,12 @@ func TestASessionExpiresByAgeAndWithoutItsWorkspace(t *testing.T) {
 
 func TestAnUnknownOrderAndTheCursorOfAnotherAreRefused(t *testing.T) {
 	all := []journal.Metadata{{SessionID: "a", Name: "a"}, {SessionID: "b", Name: "b"}}
-	_, err := list.Options{Sort: "size"}.Page(newest(all), line)
+	_, err := list.Options{Sort: "age"}.Page(newest(all), line)
 	require.ErrorIs(t, err, state.ErrInvalid)
-	require.ErrorContains(t, err, "sort is one of updated, created, name")
+	require.ErrorContains(t, err, "sort is one of updated, created, name, size")
 	page, err := list.Options{Sort: list.ByName, Limit: 1}.Page(newest(all), line)
 	require.NoError(t, err)
-	for _, other := range []list.Sort{"", list.ByUpdated, list.ByCreated} {
+	for _, other := range []list.Sort{"", list.ByUpdated, list.ByCreated, list.BySize} {
 		_, err = list.Options{Sort: other, Cursor: page.NextCursor}.Page(newest(all), line)
 		require.ErrorIs(t, err, state.ErrInvalid, other)
 	}
