@@ -68,7 +68,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/sessions?limit=0": 400, "/api/sessions?limit=x": 400, "/api/sessions?limit=9999": 400, "/api/sessions?cursor=bogus": 400,
 		"/api/sessions?status=bogus": 400, "/api/sessions?status=all": 200, "/api/sessions?resumable=no": 400, "/api/sessions?said=no": 400, "/api/sessions?said=true": 200, "/api/sessions?resumable=true": 200,
-		"/api/sessions?lifecycle=done": 400, "/api/sessions?lifecycle=expired": 200, "/api/sessions?sort=size": 400, "/api/sessions?tag=a,b": 400, "/api/sessions?tag=": 400, "/api/sessions?tag=a&tag=b": 200, "/api/sessions?sort=name": 200,
+		"/api/sessions?lifecycle=done": 400, "/api/sessions?lifecycle=expired": 200, "/api/sessions?sort=age": 400, "/api/sessions?sort=size": 200, "/api/sessions?tag=a,b": 400, "/api/sessions?tag=": 400, "/api/sessions?tag=a&tag=b": 200, "/api/sessions?sort=name": 200,
 	} {
 		require.Equal(t, want, h.api("GET", path, nil).status, path)
 	}
