@@ -63,6 +63,15 @@ func (m *Manager) worktreeUses() (uses []worktree.Use, folders []string) {
 			Busy: status == state.StatusRunning || status == state.StatusNeedsYou,
 		})
 	}
+	trash, err := m.journal.Trashed()
+	if err != nil {
+		m.logger.Warn("the working copies of sessions in the trash are not known", "err", err)
+	}
+	for _, one := range trash {
+		if w := worktreeOf(one.Metadata); w != nil {
+			uses = append(uses, worktree.Use{SessionID: one.SessionID, Name: one.Name, Worktree: *w, Over: true, Trashed: true})
+		}
+	}
 	return uses, folders
 }
 
@@ -89,6 +98,9 @@ func (m *Manager) removeWorktree(ctx context.Context, c worktree.Copy, r Worktre
 		return &resume.NeedsConfirmation{Needs: needs, What: "this is lost or ended with the working copy: " + c.Words()}
 	}
 	for _, u := range c.Sessions {
+		if u.Trashed {
+			continue
+		}
 		b, err := m.Session(ctx, u.SessionID)
 		if err == nil {
 			err = b.End(ctx, "its working copy was removed", r.Actor)
@@ -108,6 +120,9 @@ func (m *Manager) removeWorktree(ctx context.Context, c worktree.Copy, r Worktre
 // opened says nothing.
 func (m *Manager) copyIsGone(ctx context.Context, c worktree.Copy, by event.Actor) error {
 	for _, u := range c.Sessions {
+		if u.Trashed {
+			continue
+		}
 		b, err := m.Session(ctx, u.SessionID)
 		if err == nil {
 			err = b.noteRemoved(ctx, c, by)

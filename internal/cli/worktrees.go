@@ -52,7 +52,11 @@ func usersOf(c wire.WorkingCopy) string {
 	}
 	var names []string
 	for _, u := range c.Sessions {
-		names = append(names, plain.Line(u.SessionID))
+		name := plain.Line(u.SessionID)
+		if u.Trashed {
+			name += " (in the trash)"
+		}
+		names = append(names, name)
 	}
 	return strings.Join(names, " ")
 }

@@ -71,7 +71,7 @@ func copiesOf(all []session.WorkingCopy, removed map[string]bool) wire.Worktrees
 	for _, c := range all {
 		uses := []wire.CopyUse{}
 		for _, u := range c.Sessions {
-			uses = append(uses, wire.CopyUse{SessionID: u.SessionID, Name: u.Name, Over: u.Over})
+			uses = append(uses, wire.CopyUse{SessionID: u.SessionID, Name: u.Name, Over: u.Over, Trashed: u.Trashed})
 		}
 		answer.Worktrees = append(answer.Worktrees, wire.WorkingCopy{
 			Folder: c.Folder, Repository: c.Repository, Branch: c.Branch, Base: c.Base, Sessions: uses,

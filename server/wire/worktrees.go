@@ -52,6 +52,8 @@ type CopyUse struct {
 	Name      string `json:"name"`
 	// Over means that it is ended or archived.
 	Over bool `json:"over"`
+	// Trashed means that it lies in the trash.
+	Trashed bool `json:"trashed,omitempty"`
 }
 
 // RemoveWorktree removes a working copy.

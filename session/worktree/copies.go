@@ -40,7 +40,9 @@ type Use struct {
 	SessionID, Name string
 	// Over means that the session is ended or archived, Busy that it has an open turn.
 	Over, Busy bool
-	Worktree   event.Worktree
+	// Trashed means that it lies in the trash, and would come back without its files.
+	Trashed  bool
+	Worktree event.Worktree
 }
 
 // Copy is a working copy that abide made.
@@ -73,7 +75,7 @@ type Copy struct {
 // Safe reports whether it can be removed, and nothing is lost: the branch stays if it has
 // commits of its own.
 func (c Copy) Safe() bool {
-	over := !slices.ContainsFunc(c.Sessions, func(u Use) bool { return !u.Over || u.Busy })
+	over := !slices.ContainsFunc(c.Sessions, func(u Use) bool { return !u.Over || u.Busy || u.Trashed })
 	return c.Removable() == nil && over && c.Unknown == "" && c.Uncommitted == 0 && (c.Commits == 0 || c.head.Branch != "")
 }
 

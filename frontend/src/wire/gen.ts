@@ -1892,6 +1892,7 @@ export interface CopyUse {
   session_id: string
   name: string
   over: boolean
+  trashed?: boolean
 }
 
 export interface WorkingCopy {
