@@ -15,6 +15,7 @@ import { again } from './reviews'
 import { settings } from './settings'
 import type { State } from './state'
 import { strange } from './strange'
+import { usage } from './usage'
 import { writing } from './writing'
 
 export type { State } from './state'
@@ -25,6 +26,7 @@ export const states: State[] = [
   ...panels,
   ...settings,
   ...jobScreens,
+  ...usage,
   ...writing,
   ...links,
   ...plains,

@@ -38,6 +38,7 @@ export async function strangeWords(view: View, known: Set<string>): Promise<Reco
 const routes: string[][] = [
   [],
   ['GET', '/api/channels'],
+  ['GET', '/api/usage?by=project'],
   ['GET', '/api/agents/setup'],
   ['POST', '/api/agents'],
   ['POST', '/api/agents/claude/check'],

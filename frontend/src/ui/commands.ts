@@ -63,6 +63,12 @@ export function commandsOf(app: Screens, run: (action: string) => void): Choice[
         ]),
     { name: t`Jobs`, hint: '', also: t`background tasks queue`, act: () => app.router.go('/jobs') },
     {
+      name: t`Usage`,
+      hint: t`tokens and cost`,
+      also: t`money spend chart budget`,
+      act: () => app.router.go('/usage'),
+    },
+    {
       name: t`Settings`,
       hint: '',
       also: t`preferences text size agents about version`,

@@ -5,7 +5,7 @@ export type Route =
   | { screen: 'play' | 'review'; id: string; seq: number | null }
   | { screen: 'files'; id: string; path: string }
   | { screen: 'attempts'; id: string }
-  | { screen: 'settings' | 'jobs' }
+  | { screen: 'settings' | 'jobs' | 'usage' }
   | { screen: 'unknown' }
 
 export function parseRoute(path: string, query: string): Route {
@@ -15,8 +15,8 @@ export function parseRoute(path: string, query: string): Route {
   if (id && view === 'files') return { screen: view, id, path: new URLSearchParams(query).get('path') ?? '' }
   if (id) return { screen: 'session', id, seq: whole(query, 'seq') }
   if (path === '/' || path === '') return { screen: 'sessions' }
-  if (path === '/settings') return { screen: 'settings' }
-  if (path === '/jobs') return { screen: 'jobs' }
+  const [, plain] = /^\/(settings|jobs|usage)$/.exec(path) ?? []
+  if (plain) return { screen: plain as 'usage' }
   const [, job] = /^\/jobs\/([\w-]+)\/?$/.exec(path) ?? []
   if (job) return { screen: 'attempts', id: job }
   return { screen: 'unknown' }
