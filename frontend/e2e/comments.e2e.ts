@@ -104,7 +104,7 @@ describe('comments with their place', () => {
     await page.mouse.up()
     await page.locator('dialog textarea:focus').waitFor()
     await page.keyboard.type('And these.')
-    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.keyboard.press('Control+Enter')
     await page.locator('.remark', { hasText: 'And these.' }).waitFor()
     expect((await comments(id))[1]).toMatchObject({ line: 3, end_line: 4, quote: 'gamma\ndelta' })
 

@@ -228,7 +228,7 @@ describe('a session, played back', () => {
     await expect.poll(() => place(screen)).toBeLessThan(last)
     await screen.page.getByRole('tab', { name: 'Comments' }).click()
     await other.page.getByRole('tab', { name: 'Comments' }).click()
-    await screen.page.getByLabel(/^Comment on event/).fill('Say why here.')
+    await screen.page.getByLabel(/^Comment on /).fill('Say why here.')
     await screen.page.getByRole('button', { name: 'Add comment' }).click()
     await other.page.getByText('Say why here.').waitFor()
     await other.page.getByRole('button', { name: 'Edit', exact: true }).click()

@@ -105,7 +105,7 @@ describe('a session', () => {
       [touched, 'Said on a phone.'],
     ] as const) {
       await on.page.getByRole('tab', { name: 'Comments' }).click()
-      await on.page.getByLabel(/^Comment on event/).fill(text)
+      await on.page.getByLabel(/^Comment on /).fill(text)
       await on.page.getByRole('button', { name: 'Add comment' }).click()
     }
     for (const on of [screen, touched])
