@@ -43,6 +43,20 @@ func (m *Manager) Offered(ctx context.Context, agent string) (modes, models []ev
 	return modes, models
 }
 
+// OfferedOptions returns the options of an agent according to the session of it that is open
+// and was changed last; nil if no open session knows them.
+func (m *Manager) OfferedOptions(agent string) (options []state.AgentOption) {
+	var newest time.Time
+	for _, b := range m.opened() {
+		s := b.State()
+		at := b.log.Metadata().UpdatedAt
+		if s.Agent.Name == agent && s.Config != nil && !at.Before(newest) {
+			newest, options = at, state.OptionsOf(s.Config.Options)
+		}
+	}
+	return options
+}
+
 func (m *Manager) offeredByOpen(agent string) (modes, models []event.ModeOption) {
 	var newest time.Time
 	for _, b := range m.opened() {

@@ -50,6 +50,7 @@ type jobFlags struct {
 	session, schedule          string
 	attempts                   int
 	agents, models             []string
+	options                    []string
 }
 
 func (v jobVerbs) command() *cobra.Command {
@@ -120,6 +121,7 @@ func (f *jobFlags) define(cmd *cobra.Command, verb string) {
 	flags.StringVar(&f.folder, "folder", "", with+"work on folder `F` (default: the current one; with --hub, the hub's default)")
 	flags.StringVar(&f.mode, "mode", "", with+"begin in mode `M` of the agent")
 	flags.StringVar(&f.model, "model", "", with+"begin with model `M` of the agent")
+	flags.StringArrayVar(&f.options, "option", nil, with+"begin with option `K=V` of the agent: true, false or a word; may be given again")
 	flags.StringVar(&f.preset, "preset", "", with+"what the agent may do: read, edit or edit_test")
 	flags.StringArrayVar(&f.allow, "allow", nil, with+"allow `KIND[:PATH or COMMAND]`; may be given again")
 	flags.StringArrayVar(&f.files, "file", nil, with+"name `FILE` of the folder in the task; may be given again")
@@ -147,8 +149,12 @@ func jobArgs(_ *cobra.Command, args []string) error {
 
 // request is the new job that the flags ask for.
 func (f jobFlags) request(task, folder string) (wire.NewJob, error) {
+	options, err := optionsOf(f.options)
+	if err != nil {
+		return wire.NewJob{}, err
+	}
 	j := wire.NewJob{
-		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor, Retention: event.JobRetention(f.retention),
+		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Options: options, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor, Retention: event.JobRetention(f.retention),
 		Attempts: f.attempts, Agents: f.agents, Models: f.models,
 		Policy: event.JobPolicy{Preset: event.JobPreset(f.preset)},
 	}

@@ -29,15 +29,16 @@ import (
 //
 // Each of the first two is a call of its own, and an answer of the model follows.
 type cast struct {
-	mu     sync.Mutex
-	told   map[string]int // prompts by their text
-	now    int            // agents that work
-	most   int
-	errors int // provider errors before the first prompt that succeeds
-	order  []string
-	files  []event.Attachment // of the prompts
-	locked bool               // their modes cannot be set
-	silent bool               // they hold with every prompt
+	mu       sync.Mutex
+	told     map[string]int // prompts by their text
+	now      int            // agents that work
+	most     int
+	errors   int // provider errors before the first prompt that succeeds
+	order    []string
+	files    []event.Attachment // of the prompts
+	locked   bool               // their modes cannot be set
+	optional bool               // they have options
+	silent   bool               // they hold with every prompt
 }
 
 func newCast() *cast { return &cast{told: map[string]int{}} }
@@ -76,6 +77,9 @@ func (c *cast) start(_ context.Context, spec session.AgentSpec, sink session.Age
 			event.AgentStarted{Agent: spec.Agent, PID: 1, AgentSessionID: "own"},
 			event.Mode{ModeID: "free", Modes: []event.ModeOption{{ID: "free", Name: "Free"}, {ID: "plan", Name: "Plan"}}},
 		)
+		if c.optional {
+			p.say(config("effort", "low"))
+		}
 		close(started)
 	})
 	<-started
@@ -227,7 +231,24 @@ func (p *player) SetMode(_ context.Context, mode string, _ event.Actor) error {
 }
 
 // SetConfigOption implements session.Agent.
-func (p *player) SetConfigOption(context.Context, string, any, event.Actor) error { return nil }
+func (p *player) SetConfigOption(_ context.Context, id string, value any, _ event.Actor) error {
+	p.say(config(id, value))
+	return nil
+}
+
+// config are the player's options, of which one has a value.
+func config(id string, value any) event.Config {
+	values := map[string]any{"effort": "low", "web": false}
+	values[id] = value
+	raw, err := json.Marshal([]map[string]any{
+		{"id": "effort", "name": "Effort", "type": "select", "currentValue": values["effort"], "options": []map[string]any{{"value": "low", "name": "Low"}, {"value": "high", "name": "High"}}},
+		{"id": "web", "name": "Web", "type": "boolean", "currentValue": values["web"]},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return event.Config{Options: raw}
+}
 
 // Stop implements session.Agent.
 func (p *player) Stop(context.Context) error {

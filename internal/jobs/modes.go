@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/settings"
@@ -23,6 +25,32 @@ func modeFor(mode string, current *settings.Hub, name string) (string, error) {
 		return agent.Asks, nil
 	}
 	return mode, nil
+}
+
+// checkOptions refuses options that an agent does not have, according to those that it is
+// known to have. The mode is none of them: what a job may do depends on it, and modeFor
+// decides it.
+func checkOptions(asked map[string]json.RawMessage, name string, known []state.AgentOption) error {
+	var ids []string
+	for _, o := range known {
+		if o.Category != state.FieldMode {
+			ids = append(ids, o.ID)
+		}
+	}
+	for id, raw := range asked {
+		at := slices.IndexFunc(known, func(o state.AgentOption) bool { return o.ID == id })
+		var value string
+		isText := json.Unmarshal(raw, &value) == nil
+		switch {
+		case id == state.FieldMode, at >= 0 && known[at].Category == state.FieldMode:
+			return fmt.Errorf("%w: the mode of a job is given as mode, not as an option", state.ErrInvalid)
+		case at < 0 && len(known) > 0:
+			return fmt.Errorf("%w: %s has no option %q: it has %s", state.ErrInvalid, name, id, strings.Join(ids, ", "))
+		case at >= 0 && isText && !known[at].Offers(value):
+			return fmt.Errorf("%w: the option %s of %s has no value %q", state.ErrInvalid, id, name, value)
+		}
+	}
+	return nil
 }
 
 // unheld says what of a job's policy and caps its agent does not hold.

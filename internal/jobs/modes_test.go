@@ -1,11 +1,14 @@
 package jobs_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/settings"
@@ -122,4 +125,45 @@ func (h *hub) at(id string, typ event.Type, name, value string) event.Seq {
 	}
 	require.FailNow(h, "no such event", "%s %s\n%s", typ, value, h.log(id))
 	return 0
+}
+
+func TestAJobBeginsWithTheOptionsThatWereAskedFor(t *testing.T) {
+	cast := newCast()
+	cast.optional = true
+	h := start(t, options{cast: cast, agent: asking()})
+	order := func(options map[string]json.RawMessage) wire.NewJob {
+		return wire.NewJob{Task: "say x", Agent: "player", Options: options}
+	}
+	high := map[string]json.RawMessage{"effort": json.RawMessage(`"high"`)}
+	id := h.order(order(high), "k1")
+	require.Equal(t, event.JobCompleted, h.ended(id).Status, h.log(id))
+	var set event.Seq
+	for _, e := range h.events(id) {
+		if e.Type == event.TypeConfig && strings.Contains(string(e.Data), `"high"`) {
+			set = e.Seq
+		}
+	}
+	require.NotZero(t, set, h.log(id))
+	require.Less(t, set, h.at(id, event.TypeTurnStart, "", ""), "before the agent gets anything")
+	info, err := h.runner.Info(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, high, info.Input.Options)
+
+	again, _, err := h.runner.Retry(t.Context(), id, "", event.Actor{Name: "ann", ID: "1"})
+	require.NoError(t, err)
+	require.Equal(t, event.JobCompleted, h.ended(again.SessionID).Status)
+	require.Equal(t, 1, strings.Count(h.log(again.SessionID), `"currentValue":"high"`), h.log(again.SessionID))
+
+	for name, c := range map[string]struct{ id, value, says string }{
+		"an unknown option": {"speed", `"high"`, `player has no option "speed": it has effort, web`},
+		"an unknown value":  {"effort", `"max"`, `the option effort of player has no value "max"`},
+		"the mode":          {"mode", `"free"`, "given as mode"},
+		"no value":          {"web", `{}`, "strings and booleans"},
+	} {
+		in := order(map[string]json.RawMessage{c.id: json.RawMessage(c.value)})
+		_, _, err := h.runner.Create(t.Context(), jobs.OrderOf(in, event.Actor{Name: "ann", ID: "1"}, ""))
+		require.ErrorIs(t, err, state.ErrInvalid, name)
+		require.ErrorContains(t, err, c.says, name)
+		require.ErrorContains(t, h.runner.CheckNew(t.Context(), in, event.Actor{Name: "ann", ID: "1"}), c.says, name)
+	}
 }

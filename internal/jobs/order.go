@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ type Order struct {
 // OrderOf is the order of a client's request by an actor. A key makes it repeatable.
 func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
 	o := Order{
-		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Actor: by, Key: key},
+		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Options: in.Options, Actor: by, Key: key},
 		Job: event.Job{
 			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
 			Auditor: in.Auditor, Retention: in.Retention, Attempts: in.Attempts,
@@ -126,7 +127,13 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 	if o.Session.Mode, err = modeFor(o.Session.Mode, current, o.Session.Agent); err != nil {
 		return state.About("mode", err)
 	}
-	o.Job.Mode, o.Job.Model = o.Session.Mode, o.Session.Model
+	if asked := o.Session.Options; len(asked) > 0 {
+		agent := cmp.Or(o.Session.Agent, current.Agents[0].Name)
+		if err := checkOptions(asked, agent, r.manager.OfferedOptions(agent)); err != nil {
+			return state.About("options", err)
+		}
+	}
+	o.Job.Mode, o.Job.Model, o.Job.Options = o.Session.Mode, o.Session.Model, o.Session.Options
 	if o.Session.Name == "" {
 		o.Session.Name = state.FirstSentence(o.Job.Task) // of which the branch is named
 	}
@@ -254,7 +261,7 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 		return list.Info{}, false, err
 	}
 	again := session.CreateRequest{
-		Agent: was.Agent, Mode: given.Mode, Model: given.Model, Workspace: was.Workspace, Name: state.FirstSentence(given.Task), Actor: by, Key: key,
+		Agent: was.Agent, Mode: given.Mode, Model: given.Model, Options: given.Options, Workspace: was.Workspace, Name: state.FirstSentence(given.Task), Actor: by, Key: key,
 	}
 	if w := was.Worktree; w != nil {
 		again.Workspace, again.Worktree = w.Of, &session.NewWorktree{Base: w.Base}

@@ -17,6 +17,9 @@ type NewJob struct {
 	Workspace string `json:"workspace,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 	Model     string `json:"model,omitempty"`
+	// Options are more settings that it begins with, strings and booleans by the ids of the
+	// agent's options. The mode is given as Mode alone.
+	Options map[string]json.RawMessage `json:"options,omitempty"`
 	// Task is what is to be done, at most 32 KiB.
 	Task string `json:"task"`
 	// Files are what the task is about: paths below the workspace, and the SHA-256 of files

@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Job is what a job is given: a session with a goal, a policy and an end. It does not
 // change.
@@ -14,6 +17,8 @@ type Job struct {
 	// Mode and Model are those that were asked for; empty are the agent's own.
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`
+	// Options are those of the agent that were asked for: strings and booleans by their ids.
+	Options map[string]json.RawMessage `json:"options,omitempty"`
 	// DelegatedBy is the session that gave the job; empty if a person or a program did.
 	DelegatedBy string `json:"delegated_by,omitempty"`
 	// ScheduleID is the schedule that made the job; empty if none did.

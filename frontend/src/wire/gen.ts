@@ -89,6 +89,7 @@ export interface Job {
   attachments?: Attachment[]
   mode?: string
   model?: string
+  options?: Record<string, unknown>
   delegated_by?: string
   schedule_id?: string
   retry_of?: string
@@ -1208,6 +1209,7 @@ export interface NewJob {
   workspace?: string
   mode?: string
   model?: string
+  options?: Record<string, unknown>
   task: string
   files?: string[]
   policy?: JobPolicy
