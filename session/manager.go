@@ -57,9 +57,10 @@ type Options struct {
 	Branches    map[string]settings.Git
 	// Worktrees say how a session's own copy of a repository is made.
 	Worktrees settings.Worktrees
-	// Tests and Audits are settings.Hub's.
+	// Tests, Audits and JobCaps are settings.Hub's.
 	Tests       map[string][]string
 	Audits      map[string]settings.Audits
+	JobCaps     map[string]event.JobCaps
 	Permissions settings.Permissions
 	Limits      settings.Limits
 	// MayRule reports whether the recorded person may still make rules for a
@@ -189,7 +190,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter, Space: o.Space,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, JobCaps: o.JobCaps, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter, Space: o.Space,
 	})
 	if err != nil {
 		cancel()

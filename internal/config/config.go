@@ -76,6 +76,8 @@ type Project struct {
 	// names the one that judges every job.
 	Auditors map[string][]string
 	Auditor  string
+	// JobCaps are the caps that jobs there have by default, and at most.
+	JobCaps JobCaps
 	// Git is for acts on the branches of sessions there; nil leaves it.
 	Git *Git
 	// Directories are absolute ones in which the project's agents may work, too.
@@ -94,6 +96,16 @@ type Worktree struct {
 	// Setup is a command and its arguments that runs in a new working copy before the agent
 	// starts; empty runs none.
 	Setup []string
+}
+
+// JobCaps end a job that reaches one: seconds, the seconds of a silent agent, rounds, tokens,
+// cost, events of its log, bytes of its agent and tools. 0 is no cap.
+type JobCaps struct {
+	WallS, RoundS       int64
+	Rounds              int
+	Tokens              int64
+	Cost                float64
+	Events, OutputBytes int64
 }
 
 // Jobs limits the jobs that run at once. 0 of the last two is no limit.

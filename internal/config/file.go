@@ -98,6 +98,17 @@ type fileProjectJobs struct {
 	TestCommands []string            `yaml:"test_commands"`
 	Auditors     map[string][]string `yaml:"auditors"`
 	Auditor      string              `yaml:"auditor"`
+	Caps         fileJobCaps         `yaml:"caps"`
+}
+
+type fileJobCaps struct {
+	WallS       *float64 `yaml:"wall_s"`
+	RoundS      *float64 `yaml:"round_s"`
+	Rounds      *float64 `yaml:"rounds"`
+	Tokens      *float64 `yaml:"tokens"`
+	Cost        *float64 `yaml:"cost"`
+	Events      *float64 `yaml:"events"`
+	OutputBytes *float64 `yaml:"output_bytes"`
 }
 
 type fileGit struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -102,6 +103,9 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		if field, err := r.loader.checkAuditors(f.Jobs); err != nil {
 			return wrong(err, "jobs", field)
 		}
+		if name, err := f.Jobs.Caps.apply(&p.JobCaps); err != nil {
+			return wrong(err, "jobs", "caps", name)
+		}
 		p.Tests, p.Auditors, p.Auditor = f.Jobs.TestCommands, f.Jobs.Auditors, f.Jobs.Auditor
 	}
 	for _, name := range f.Directories {
@@ -149,6 +153,37 @@ func (l Loader) checkAuditors(f *fileProjectJobs) (field string, err error) {
 	}
 	if _, has := f.Auditors[f.Auditor]; f.Auditor != "" && !has {
 		return "auditor", fmt.Errorf("%q is none of the auditors", f.Auditor)
+	}
+	return "", nil
+}
+
+// apply sets the caps that are present. With an error comes the field it is about.
+func (f fileJobCaps) apply(to *JobCaps) (field string, err error) {
+	rounds := int64(0)
+	for _, c := range []struct {
+		name string
+		to   *int64
+		from *float64
+	}{
+		{"wall_s", &to.WallS, f.WallS}, {"round_s", &to.RoundS, f.RoundS}, {"rounds", &rounds, f.Rounds}, {"tokens", &to.Tokens, f.Tokens},
+		{"events", &to.Events, f.Events}, {"output_bytes", &to.OutputBytes, f.OutputBytes},
+	} {
+		if c.from == nil {
+			continue
+		}
+		n, err := whole(*c.from)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%d is no limit: leave it out for none", n)
+		}
+		if err != nil {
+			return c.name, err
+		}
+		*c.to = int64(n)
+	}
+	if to.Rounds = int(rounds); f.Cost != nil {
+		if to.Cost = *f.Cost; !(to.Cost > 0) || math.IsInf(to.Cost, 0) {
+			return "cost", fmt.Errorf("%v is no limit: leave it out for none", to.Cost)
+		}
 	}
 	return "", nil
 }

@@ -43,6 +43,7 @@ type hub struct {
 }
 
 type options struct {
+	caps   map[string]event.JobCaps // by folder
 	device *memory.Device
 	cast   *cast
 	jobs.Settings
@@ -104,7 +105,7 @@ func start(t *testing.T, o options) *hub {
 		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
 		Agents: []settings.Agent{o.agent, {Name: "other"}, {Name: "third"}, {Name: "fourth"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
 		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
-		Limits: o.limits, Now: o.clock, SweepEvery: o.sweep, TrashFor: o.trash, Git: o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits},
+		Limits: o.limits, Now: o.clock, SweepEvery: o.sweep, TrashFor: o.trash, Git: o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits}, JobCaps: o.caps,
 	})
 	require.NoError(t, err)
 	h := &hub{T: t, device: o.device, manager: manager, cast: o.cast, folder: o.folder}

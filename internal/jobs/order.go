@@ -109,6 +109,9 @@ func (r *Runner) Check(ctx context.Context, o *Order) error {
 	if o.Job.Policy, err = policyFor(o.Job.Policy, current, folder); err != nil {
 		return state.About("policy.preset", err)
 	}
+	if o.Job.Caps, err = capsFor(o.Job.Caps, current.CapsFor(folder), false); err != nil {
+		return err
+	}
 	if o.Job.Auditor, err = auditorFor(o.Job.Auditor, current, folder); err != nil {
 		return state.About("auditor", err)
 	}
@@ -265,6 +268,11 @@ func (r *Runner) Retry(ctx context.Context, id, key string, by event.Actor) (inf
 	}
 	if w := was.Worktree; w != nil {
 		again.Workspace, again.Worktree = w.Of, &session.NewWorktree{Base: w.Base}
+	}
+	if folder, err := r.manager.Settings().Resolve(again.Workspace); err == nil { // else it is refused below
+		if given.Caps, err = capsFor(given.Caps, r.manager.Settings().CapsFor(folder), true); err != nil {
+			return list.Info{}, false, err
+		}
 	}
 	o := Order{Session: again, Job: given}
 	if err := r.copiesFit(o, 1); err != nil {

@@ -214,7 +214,9 @@ type Hub struct {
 	// Tests are the test commands of projects, which jobs of the preset edit_test may run.
 	Tests map[string][]string
 	// Audits are the auditors of projects.
-	Audits      map[string]Audits
+	Audits map[string]Audits
+	// JobCaps are the caps that a project's jobs have by default, and at most.
+	JobCaps     map[string]event.JobCaps
 	Permissions Permissions
 	Limits      Limits
 	// UndoWait is how long a prompt waits at most until the files are kept as they are
@@ -319,6 +321,12 @@ func (s *Hub) TestsFor(workspace string) []string {
 // it has none.
 func (s *Hub) AuditsFor(workspace string) (a Audits, dir string) { return nearest(s.Audits, workspace) }
 
+// CapsFor returns the caps that jobs in a workspace have by default, and at most.
+func (s *Hub) CapsFor(workspace string) event.JobCaps {
+	caps, _ := nearest(s.JobCaps, workspace)
+	return caps
+}
+
 // GitFor returns what may be done on the branch of a session in workspace.
 func (s *Hub) GitFor(workspace string) Git {
 	git, _ := nearest(s.Git, workspace)
@@ -362,6 +370,7 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 func (s *Hub) ResolveProjects() {
 	s.Directories, s.Worktrees.Setups = resolved(s.Directories), resolved(s.Worktrees.Setups)
 	s.Git, s.Tests, s.Audits = resolved(s.Git), resolved(s.Tests), resolved(s.Audits)
+	s.JobCaps = resolved(s.JobCaps)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 
