@@ -73,6 +73,7 @@ type hubOptions struct {
 	dir      string
 	timing   server.Timing
 	limits   server.Limits
+	jobs     jobs.Settings
 	sessions settings.Limits
 	sweep    time.Duration // interval of removing old uploads; zero is the default
 	start    session.StartAgent
@@ -138,7 +139,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)
-	runner := jobs.New(jobs.Options{Manager: h.manager})
+	runner := jobs.New(jobs.Options{Manager: h.manager, Settings: o.jobs})
 	h.schedules = schedule.Open(schedule.Options{
 		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
 	})

@@ -125,6 +125,23 @@ func TestAStreamThatBeginsFarBackHasCheckpointsAndStatusOnly(t *testing.T) {
 	require.Equal(t, 404, h.api("GET", "/api/jobs/"+h.session().ID()+"/events", nil).status)
 }
 
+// TestTheConfigurationSaysHowFarBackAStreamIsWhole reads the stream of a job that is longer.
+func TestTheConfigurationSaysHowFarBackAStreamIsWhole(t *testing.T) {
+	h := startHub(t, hubOptions{jobs: jobs.Settings{StreamEvents: 100}})
+	runJobs(t, h)
+	var job wire.JobInfo
+	h.api("POST", "/api/jobs", map[string]any{"task": "say 250", "worktree": false}).decode(t, &job)
+	jobStream(t, h, job.JobID, "", "?full=true", 1<<20)
+	said := 0
+	for _, m := range jobStream(t, h, job.JobID, "", "", 1<<20) {
+		if m.data.Type == wire.JobLog {
+			said++
+		}
+	}
+	require.Less(t, said, 100)
+	require.Greater(t, said, 80)
+}
+
 // jobIDs lists the jobs of a query.
 func (h *hub) jobIDs(query string) (ids []string) {
 	var all wire.Jobs

@@ -106,7 +106,7 @@ func (v jobVerbs) command() *cobra.Command {
 	flags.StringSliceVar(&f.models, "models", nil, "with run --attempts, the models `M,N` in turn")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
-	flags.BoolVar(&f.whole, "whole", false, "with events, print those before the last 2,000 of the session, too")
+	flags.BoolVar(&f.whole, "whole", false, "with events, print what is older than the hub's jobs.stream_events, too")
 	flags.StringVar(&f.status, "status", "", "with ls, list jobs that are `S`: queued, running, parked, completed, failed, cancelled")
 	flags.StringVar(&f.session, "session", "", "with ls, list jobs that session `ID` delegated")
 	flags.StringVar(&f.schedule, "schedule", "", "with ls, list jobs that schedule `ID` made")

@@ -46,7 +46,7 @@ type Config struct {
 	// Worktrees is where the sessions' working copies of repositories are made: a
 	// directory, or BesideRepository.
 	Worktrees string
-	// Jobs limits the jobs that run at once.
+	// Jobs has what goes for all jobs.
 	Jobs Jobs
 	// UndoWait is how long a prompt waits until the files are kept as they are before it; 0
 	// is no undo.
@@ -108,8 +108,9 @@ type JobCaps struct {
 	Events, OutputBytes int64
 }
 
-// Jobs limits the jobs that run at once. 0 of the last two is no limit.
-type Jobs struct{ AtOnce, PerAgent, PerProject int }
+// Jobs limits the jobs that run at once; 0 of PerAgent and PerProject is no limit. StreamEvents
+// is how many events of its session back the stream of a job is whole.
+type Jobs struct{ AtOnce, PerAgent, PerProject, StreamEvents int }
 
 // Git says what may be done on the branches of sessions.
 type Git struct {
@@ -261,7 +262,7 @@ func defaults() Config {
 	return Config{
 		Addr:       DefaultAddr,
 		Durability: "balanced",
-		Jobs:       Jobs{AtOnce: 4},
+		Jobs:       Jobs{AtOnce: 4, StreamEvents: 2000},
 		UndoWait:   300 * time.Millisecond,
 		Storage: Storage{
 			TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8,

@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Storage: config.Storage{TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8, Clean: config.Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}}}, Jobs: config.Jobs{AtOnce: 4}, LogFileMiB: 256, Open: true, DemoAgent: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Storage: config.Storage{TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8, Clean: config.Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}}}, Jobs: config.Jobs{AtOnce: 4, StreamEvents: 2000}, LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -110,7 +110,7 @@ workspaces: [~/src, relative, /abs]
 worktrees: copies
 undo_wait: 2s
 storage: {trash_days: 30, expired_days: 90, quota_mib: 512, warn_at: 0.5, clean: {enabled: true, every: 24h, after: 1h, lifecycles: [failed]}}
-jobs: {at_once: 2, per_agent: 3, per_project: 5}
+jobs: {at_once: 2, per_agent: 3, per_project: 5, stream_events: 700}
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
@@ -124,7 +124,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5}, LogFileMiB: 64, KeepLogMiB: 4096,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5, StreamEvents: 700}, LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,

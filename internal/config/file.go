@@ -89,9 +89,10 @@ type fileWorktree struct {
 }
 
 type fileJobs struct {
-	AtOnce     *float64 `yaml:"at_once"`
-	PerAgent   *float64 `yaml:"per_agent"`
-	PerProject *float64 `yaml:"per_project"`
+	AtOnce       *float64 `yaml:"at_once"`
+	PerAgent     *float64 `yaml:"per_agent"`
+	PerProject   *float64 `yaml:"per_project"`
+	StreamEvents *float64 `yaml:"stream_events"`
 }
 
 type fileProjectJobs struct {
@@ -447,6 +448,7 @@ func (r reader) applyLimits(c *Config, f file) error {
 		{"$.jobs.at_once", &c.Jobs.AtOnce, f.Jobs.AtOnce},
 		{"$.jobs.per_agent", &c.Jobs.PerAgent, f.Jobs.PerAgent},
 		{"$.jobs.per_project", &c.Jobs.PerProject, f.Jobs.PerProject},
+		{"$.jobs.stream_events", &c.Jobs.StreamEvents, f.Jobs.StreamEvents},
 	} {
 		if err := r.setCount(limit.path, limit.to, limit.from); err != nil {
 			return err

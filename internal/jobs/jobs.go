@@ -21,15 +21,20 @@ import (
 	"github.com/abidehub/abide/session/list"
 )
 
-// Settings limit the jobs that run at once. 0 is the default.
+// Settings are those of all jobs. 0 is the default.
 type Settings struct {
 	// AtOnce limits all jobs (4), PerAgent those of an agent and PerProject those of a
 	// project (both none).
 	AtOnce, PerAgent, PerProject int
+	// StreamEvents is how many events of its session back a job's stream is whole (2000).
+	StreamEvents int
 }
 
-// atOnce is the default of Settings.AtOnce.
-const atOnce = 4
+// atOnce and streamEvents are the defaults of Settings.
+const (
+	atOnce       = 4
+	streamEvents = 2000
+)
 
 // Options configure a Runner.
 type Options struct {
@@ -85,6 +90,9 @@ func (r *Runner) Configure(s Settings) {
 	r.settings.Store(&s)
 	r.changed.Ring()
 }
+
+// StreamEvents is how many events of its session back the stream of a job is whole.
+func (r *Runner) StreamEvents() int { return cmp.Or(r.settings.Load().StreamEvents, streamEvents) }
 
 // Run starts jobs until ctx ends, and returns when no job is brought forward any more. What
 // runs then is continued by the next Runner.

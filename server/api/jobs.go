@@ -56,7 +56,7 @@ func jobRows() section {
 			{
 				"GET", oneJob + "/events", auth.Credential, auth.Read, false, jobEventsRoute,
 				doc{
-					summary: "The job's events as server-sent events, each with its type as event and epoch:seq as id, until the client goes. Of those further back than 2,000 events of the session only status and checkpoint, unless full.",
+					summary: "The job's events as server-sent events, each with its type as event and epoch:seq as id, until the client goes. Of those further back than jobs.stream_events of the configuration (2,000 events of the session) only status and checkpoint, unless full.",
 					query:   []param{{"full", "all of them", false}}, headers: []param{{"Last-Event-ID", "continue after epoch:seq", ""}}, status: http.StatusOK, stream: "text/event-stream",
 				},
 			},
@@ -144,9 +144,6 @@ func (c *call) replyJob(status int) error {
 	return c.reply(status, out)
 }
 
-// streamEvents is how far back a stream of a job has all of its events.
-const streamEvents = 2000
-
 func jobEventsRoute(s *API, c *call) error {
 	own, err := c.readable()
 	if err != nil {
@@ -159,7 +156,7 @@ func jobEventsRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	whole := own.Log().Marks().Visible - streamEvents
+	whole := own.Log().Marks().Visible - event.Seq(s.jobs.StreamEvents())
 	if c.r.URL.Query().Get("full") == "true" {
 		whole = 0
 	}
