@@ -244,13 +244,6 @@ func (b *BackgroundSession) TellJobEnd(ctx context.Context, r state.JobReport, b
 	if err != nil { // encoding strings never fails
 		return err
 	}
-	text := fmt.Sprintf("The job “%s” is %s.", r.Title, r.Status)
-	if r.Reason != "" {
-		text += " " + r.Reason
-	}
-	if r.Summary != "" {
-		text += "\n\n" + r.Summary
-	}
 	return tell(ctx, b.mail, func(e *engine) error {
 		if slices.Contains(e.fold.Reports, r.JobID) {
 			return nil
@@ -258,7 +251,7 @@ func (b *BackgroundSession) TellJobEnd(ctx context.Context, r state.JobReport, b
 		if err := e.refusal(); err != nil {
 			return err
 		}
-		_, err := e.write(e.entries(event.Note{Method: state.NoteJobResult, Text: event.Text(text), Raw: raw, By: by.Name, ByID: by.ID})...)
+		_, err := e.write(e.entries(event.Note{Method: state.NoteJobResult, Text: event.Text(r.Words()), Raw: raw, By: by.Name, ByID: by.ID})...)
 		return e.stuck(err)
 	})
 }

@@ -51,6 +51,7 @@ type jobFlags struct {
 	attempts                   int
 	agents, models             []string
 	options                    []string
+	tell                       string
 }
 
 func (v jobVerbs) command() *cobra.Command {
@@ -104,6 +105,7 @@ func (v jobVerbs) command() *cobra.Command {
 	flags.IntVar(&f.attempts, "attempts", 0, "with run, let `N` jobs attempt the task, at most 4, each in a working copy of its own")
 	flags.StringSliceVar(&f.agents, "agents", nil, "with run --attempts, the agents `A,B` in turn")
 	flags.StringSliceVar(&f.models, "models", nil, "with run --attempts, the models `M,N` in turn")
+	flags.StringVar(&f.tell, "tell", "", "with run, tell the agent of session `ID`, which delegates the job, how it ended")
 	flags.BoolVar(&f.wait, "wait", false, "with run, wait until it has ended or waits for a person")
 	flags.DurationVar(&f.timeout, "timeout", 0, "with --wait, wait `T` at most")
 	flags.BoolVar(&f.whole, "whole", false, "with events, print what is older than the hub's jobs.stream_events, too")
@@ -195,6 +197,13 @@ func (v jobVerbs) run(ctx context.Context, hub *client.Hub, f jobFlags, task str
 	request, err := f.request(task, folder)
 	if err != nil {
 		return err
+	}
+	if f.tell != "" {
+		s, err := v.find(ctx, hub, f.tell)
+		if err != nil {
+			return err
+		}
+		request.SessionID, request.Tell = s.SessionID, true
 	}
 	job, err := hub.CreateJob(ctx, rand.Text(), request)
 	if err != nil || !f.wait {

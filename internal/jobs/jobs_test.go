@@ -17,6 +17,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/allow"
 	"github.com/abidehub/abide/session/event"
@@ -626,6 +627,69 @@ func TestTheSessionThatDelegatedAJobIsToldItsEndOnce(t *testing.T) {
 	require.NoError(t, from.TellJobEnd(t.Context(), report, state.TheHub()))
 	require.Equal(t, 1, h.count(from.ID(), event.TypeNote, "method", state.NoteJobResult))
 	require.Contains(t, h.log(from.ID()), "All of it.")
+}
+
+func TestTheAgentThatDelegatedAJobIsToldItsEndOnceIfThatIsChosen(t *testing.T) {
+	var revoked atomic.Bool
+	o := options{cast: newCast(), mayRun: func(event.Actor) bool { return !revoked.Load() }}
+	h := start(t, o)
+	from := func() *session.BackgroundSession {
+		b, err := h.manager.Create(t.Context(), session.CreateRequest{Agent: "player", Workspace: h.folder, Actor: ann})
+		require.NoError(t, err)
+		return b
+	}
+	told := func(b *session.BackgroundSession, id string) int {
+		return h.count(b.ID(), event.TypeUserPrompt, "prompt_id", "job-end-"+id)
+	}
+	b := from()
+	id := h.job(event.Job{Task: "say All of it.", DelegatedBy: b.ID(), Tell: true})
+	h.ended(id)
+	require.Eventually(t, func() bool { return told(b, id) == 1 }, patience, time.Millisecond)
+	require.Contains(t, h.log(b.ID()), `is completed.\n\nAll of it.`)
+
+	quiet := from()
+	id = h.job(event.Job{Task: "say x", DelegatedBy: quiet.ID()})
+	h.ended(id)
+	require.Zero(t, told(quiet, id), "it was not chosen")
+
+	over := from()
+	require.NoError(t, over.End(t.Context(), "done", ann))
+	id = h.job(event.Job{Task: "say x", DelegatedBy: over.ID(), Tell: true})
+	require.Equal(t, event.JobCompleted, h.ended(id).Status)
+	require.Zero(t, told(over, id), "the session has ended")
+
+	barred := from()
+	id = h.job(event.Job{Task: "hold", DelegatedBy: barred.ID(), Tell: true})
+	h.until(id, is(event.JobRunning))
+	revoked.Store(true)
+	require.NoError(t, h.runner.Cancel(t.Context(), id, ann))
+	h.ended(id)
+	require.Zero(t, told(barred, id), "its credential is gone")
+
+	_, _, err := h.runner.Create(t.Context(), jobs.OrderOf(wire.NewJob{Task: "say x", Tell: true}, ann, ""))
+	require.ErrorContains(t, err, "session_id")
+}
+
+func TestAKilledHubTellsTheAgentOnce(t *testing.T) {
+	o := options{cast: newCast()}
+	h := start(t, o)
+	b, err := h.manager.Create(t.Context(), session.CreateRequest{Agent: "player", Workspace: h.folder, Actor: ann})
+	require.NoError(t, err)
+	id := h.job(event.Job{Task: "say x", DelegatedBy: b.ID(), Tell: true, Resume: event.JobAuto})
+	for range 200 { // a copy of the device at many moments
+		select {
+		case <-h.manager.Changed():
+		case <-time.After(time.Millisecond): // nothing changes any more
+		}
+		o.device = h.device.Copy()
+		if told := h.count(b.ID(), event.TypeUserPrompt, "prompt_id", "job-end-"+id); told > 0 {
+			break
+		}
+	}
+	h.stop()
+	h = start(t, o)
+	h.ended(id)
+	require.Eventually(t, func() bool { return h.count(b.ID(), event.TypeUserPrompt, "prompt_id", "job-end-"+id) == 1 }, patience, time.Millisecond, h.log(b.ID()))
 }
 
 func TestASilentAgentIsRestartedOnceAndThenTheJobEnds(t *testing.T) {

@@ -46,7 +46,7 @@ func OrderOf(in wire.NewJob, by event.Actor, key string) Order {
 	o := Order{
 		Session: session.CreateRequest{Agent: in.Agent, Workspace: in.Workspace, Mode: in.Mode, Model: in.Model, Options: in.Options, Actor: by, Key: key},
 		Job: event.Job{
-			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
+			Task: in.Task, Files: in.Files, DelegatedBy: in.SessionID, Tell: in.Tell, Policy: in.Policy, Caps: in.Caps, Resume: in.Resume, Priority: in.Priority,
 			Auditor: in.Auditor, Retention: in.Retention, Attempts: in.Attempts,
 		},
 		Agents: in.Agents, Models: in.Models,
@@ -180,6 +180,9 @@ func (r *Runner) check(ctx context.Context, j *event.Job, folder string) error {
 		if err := oneOf(set.what, set.value, set.values); err != nil {
 			return state.About(set.what, err)
 		}
+	}
+	if j.Tell && j.DelegatedBy == "" {
+		return refuse("tell", "there is no agent to tell: name the session that delegates the job in session_id")
 	}
 	if id := j.DelegatedBy; id != "" {
 		if _, err := r.manager.Info(ctx, id); err != nil {

@@ -217,6 +217,11 @@ func (t *trip) end(ctx context.Context, b *session.BackgroundSession, job sessio
 		if err == nil {
 			err = from.TellJobEnd(ctx, report, state.TheHub())
 		}
+		if by := madeBy(b); err == nil && job.Given.Tell && from.Info().Status != state.StatusEnded && t.mayRun(by) {
+			// The id is the job's, so that a repeat after a crash is no second prompt. It is queued
+			// always: a queue that a person holds stays held.
+			_, err = from.Prompt(ctx, session.PromptRequest{PromptID: "job-end-" + t.id, Text: report.Words(), When: session.WhenQueue, Actor: by})
+		}
 		if err != nil && ctx.Err() == nil { // the job ends all the same
 			t.logger.Warn("the session that delegated a job was not told its end", "session", to, "job", t.id, "err", err)
 		}

@@ -12,7 +12,9 @@ import (
 type NewJob struct {
 	// SessionID is the session that delegates the job; absent if none does.
 	SessionID string `json:"session_id,omitempty"`
-	Agent     string `json:"agent,omitempty"`
+	// Tell gives the agent of that session a prompt with the job's end and result, once.
+	Tell  bool   `json:"tell,omitempty"`
+	Agent string `json:"agent,omitempty"`
 	// Workspace is the absolute path of a folder, or one below ~.
 	Workspace string `json:"workspace,omitempty"`
 	Mode      string `json:"mode,omitempty"`

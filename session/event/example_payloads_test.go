@@ -14,7 +14,7 @@ var exampleTime = time.Date(2026, 2, 21, 14, 3, 7, 123456000, time.UTC)
 // exampleJob is a job with every field set.
 func exampleJob() *event.Job {
 	return &event.Job{
-		Task: "Say hello in greet.go.", Files: []string{"greet.go"}, Options: map[string]json.RawMessage{"effort": json.RawMessage(`"high"`)}, DelegatedBy: "20260220-090000-9f3a11c0", RetryOf: "20260221-130000-9f3a11c0",
+		Task: "Say hello in greet.go.", Files: []string{"greet.go"}, Options: map[string]json.RawMessage{"effort": json.RawMessage(`"high"`)}, DelegatedBy: "20260220-090000-9f3a11c0", Tell: true, RetryOf: "20260221-130000-9f3a11c0",
 		Policy: event.JobPolicy{
 			Preset: event.PresetEditTest, Outside: event.OutsidePark,
 			Allow: []event.Allowed{{Kind: "edit", Path: "src"}, {Kind: "execute", Command: "go test *"}},

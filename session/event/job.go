@@ -21,6 +21,8 @@ type Job struct {
 	Options map[string]json.RawMessage `json:"options,omitempty"`
 	// DelegatedBy is the session that gave the job; empty if a person or a program did.
 	DelegatedBy string `json:"delegated_by,omitempty"`
+	// Tell means that the agent of that session gets a prompt with the job's end.
+	Tell bool `json:"tell,omitempty"`
 	// ScheduleID is the schedule that made the job; empty if none did.
 	ScheduleID string `json:"schedule_id,omitempty"`
 	// RetryOf is the job that this one does again.

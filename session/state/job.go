@@ -43,6 +43,18 @@ type JobReport struct {
 	Summary string `json:"summary,omitempty"`
 }
 
+// Words says the report to a person or to an agent.
+func (r JobReport) Words() string {
+	text := fmt.Sprintf("The job “%s” is %s.", r.Title, r.Status)
+	if r.Reason != "" {
+		text += " " + r.Reason
+	}
+	if r.Summary != "" {
+		text += "\n\n" + r.Summary
+	}
+	return text
+}
+
 // mostReportsKnown is how many reports are known, so that a repeated one is not told again.
 const mostReportsKnown = 200
 

@@ -91,6 +91,7 @@ export interface Job {
   model?: string
   options?: Record<string, unknown>
   delegated_by?: string
+  tell?: boolean
   schedule_id?: string
   retry_of?: string
   attempts?: number
@@ -1205,6 +1206,7 @@ export interface JobPlace {
 
 export interface NewJob {
   session_id?: string
+  tell?: boolean
   agent?: string
   workspace?: string
   mode?: string
