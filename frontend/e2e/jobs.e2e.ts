@@ -406,6 +406,12 @@ test.each([phone, desktop])('files go with a prompt to the background ($width)',
   await open(page, size)
   const dialog = page.getByRole('dialog')
   await dialog.getByText('notes.txt').waitFor()
+  const tell = dialog.getByRole('checkbox', { name: 'Tell the agent of this session when it ends' })
+  if (size.touch) await tap(tell)
+  else {
+    await tell.focus()
+    await page.keyboard.press('Space')
+  }
   await shot(screen, `job-files-${size.width}`)
   // The answer of the second upload is lost, then that of the job.
   let uploads = 0
@@ -433,6 +439,7 @@ test.each([phone, desktop])('files go with a prompt to the background ($width)',
   const mine = (await jobs()).filter((job) => job.session_id === id)
   expect(mine, 'made once').toHaveLength(1)
   const job = await at.hub.api<JobInfo>('GET', `/api/jobs/${mine[0]!.job_id}`)
+  expect(job.input?.tell).toBe(true)
   expect(job.input?.attachments?.map(({ name }) => name)).toEqual(['notes.txt', 'more.txt'])
   await page.goto(`${new URL(page.url()).origin}/s/${job.job_id}`)
   await page.getByRole('feed').getByText('more.txt').first().waitFor()
