@@ -3,6 +3,7 @@
 // deliver the pushes.
 import { describe, expect, test } from 'vitest'
 import type { CDPSession, Page, Worker } from 'playwright-core'
+import type { JobInfo } from '../src/wire/gen.ts'
 import { barriers } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -19,6 +20,7 @@ interface Shown {
 describe('notifications', () => {
   const at = paired({
     hub: {
+      clientFiles: true,
       config: 'outgoing: {allow: [127.0.0.1]}\n', // the address of the fake push service
     },
   })
@@ -196,6 +198,47 @@ describe('notifications', () => {
     await at.device.uncover(page)
     await page.goto(`${at.device.origin}/s/${session}?seq=${end.seq}`)
     await page.locator('.hit').getByText('The agent ended').waitFor()
+    await page.close()
+    await service.stop()
+  })
+
+  test('a sleeping phone gets one push when a job ends, which opens at its summary and its changes', async () => {
+    const service = await PushService.start()
+    const { page } = await opened('/settings', 'granted', phone, service)
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await page.getByRole('button', { name: 'Turn on for this device' }).click()
+    await page.getByRole('switch', { name: 'A turn was interrupted' }).waitFor()
+    await page.goto(`${at.device.origin}/jobs`)
+    await page.locator('html[data-link=open]').waitFor()
+    const cdp = await at.device.browser.context.newCDPSession(page)
+    await at.device.cover(page)
+    await cdp.send('Page.setWebLifecycleState', { state: 'frozen' })
+    const { job_id } = await at.hub.api<JobInfo>('POST', '/api/jobs', {
+      agent: 'demo',
+      workspace: at.hub.workspace,
+      task: '/fs',
+      policy: { preset: 'edit' },
+    })
+    const job = await until('its end', async () => {
+      const job = await at.hub.api<JobInfo>('GET', `/api/jobs/${job_id}`)
+      return job.finished_at ? job : null
+    })
+    expect(job.status).toBe('completed')
+    await until('the push', () => service.pushed.length > 0)
+    expect(service.pushed).toEqual([
+      expect.objectContaining({ kind: 'job', session_id: job_id, tag: `abide-${job_id}` }),
+    ])
+    // By hand: for minutes, as in a pocket.
+    const asleep = Number(process.env['ABIDE_ASLEEP'] ?? 0)
+    if (asleep > 0) await new Promise((resolve) => setTimeout(resolve, asleep))
+
+    // A tap opens this address, as a later test shows.
+    await cdp.send('Page.setWebLifecycleState', { state: 'active' })
+    await at.device.uncover(page)
+    await page.goto(`${at.device.origin}/s/${job_id}?seq=${service.pushed[0]!.seq}`)
+    const result = page.getByRole('region', { name: 'Job' }).getByRole('group', { name: 'Result' })
+    await result.getByText('I wrote three lines').waitFor()
+    await result.getByRole('group', { name: 'Changes in demo-agent.txt' }).waitFor()
     await page.close()
     await service.stop()
   })
