@@ -59,7 +59,8 @@ for (const size of [phone, desk])
 test('the palette leads there', async () => {
   const { page, errors } = await at.device.open('/', desk)
   await page.keyboard.press('Control+k')
-  await page.keyboard.type('disk space')
+  await page.getByRole('combobox', { name: 'Command or session' }).fill('disk space')
+  await page.getByRole('option', { name: /^Storage/ }).waitFor()
   await page.keyboard.press('Enter')
   await until('the heading', () =>
     page.evaluate(() => document.activeElement?.id === 'storage' && location.pathname === '/settings'),
