@@ -126,7 +126,7 @@ describe('notifications', () => {
         if (tries % 100 === 0) await deliver()
       }
     }
-    return { page, push, worker: running }
+    return { page, push, worker: running, done }
   }
 
   const question = (session_id: string, over: object = {}) => ({
@@ -258,12 +258,11 @@ describe('notifications', () => {
   })
 
   test('a device with a new push address shows a notification to open the app once', async () => {
-    const { page, worker: its } = await worker('/')
+    const { page, worker: its, done } = await worker('/')
+    const before = await done()
     await its.evaluate(() => dispatchEvent(new Event('pushsubscriptionchange')))
-    await until(
-      'the word',
-      async () => (await shown(page))[0]?.body.includes('keep getting notifications') === true,
-    )
+    await until('a notification', async () => (await done()) > before)
+    expect((await shown(page))[0]?.body).toContain('keep getting notifications')
     await tap(its)
     await page.waitForURL('**/settings')
     await until('nothing', async () => (await shown(page)).length === 0)
