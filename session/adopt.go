@@ -56,7 +56,7 @@ const NoteAdopted = "abide/adopted"
 func (m *Manager) PastSessions(ctx context.Context, agent, folder, cursor string) (PastPage, error) {
 	current := m.settings.Load()
 	if m.listPast == nil || !current.Configured(agent) {
-		return PastPage{}, fmt.Errorf("%w: no agent %q is configured", state.ErrNotFound, agent)
+		return PastPage{}, fmt.Errorf("%w: no agent %q is configured: %q lists those that are", state.ErrNotFound, agent, "abide agents")
 	}
 	workspace, err := current.Resolve(folder)
 	if err != nil {
@@ -144,7 +144,7 @@ type AdoptRequest struct {
 func (m *Manager) Adopt(ctx context.Context, r AdoptRequest) (b *BackgroundSession, made bool, err error) {
 	current := m.settings.Load()
 	if !current.Configured(r.Agent) {
-		return nil, false, fmt.Errorf("%w: no agent %q is configured", state.ErrNotFound, r.Agent)
+		return nil, false, fmt.Errorf("%w: no agent %q is configured: %q lists those that are", state.ErrNotFound, r.Agent, "abide agents")
 	}
 	if err := checkAgentSessionID(r.AgentSessionID); err != nil {
 		return nil, false, err

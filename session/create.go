@@ -230,7 +230,11 @@ func (m *Manager) createdBefore(ctx context.Context, r CreateRequest, md journal
 func (r CreateRequest) sameAs(md journal.Metadata) error {
 	// Older sessions have no hash; for them any request matches.
 	if md.RequestHash != "" && md.RequestHash != r.hash() {
-		return fmt.Errorf("%w: this key made session %s of another agent, workspace, name or prompt", state.ErrConflict, md.SessionID)
+		what, parts := "session", "agent, workspace, name or prompt"
+		if md.Job != nil {
+			what, parts = "job", "agent, workspace, task or settings"
+		}
+		return fmt.Errorf("%w: this key made %s %s of another %s", state.ErrConflict, what, md.SessionID, parts)
 	}
 	return nil
 }
@@ -389,7 +393,7 @@ const (
 
 // noAgent refuses the name of an agent that is not configured.
 func noAgent(name string) error {
-	return state.About("agent", fmt.Errorf("%w: no agent %q is configured", state.ErrInvalid, name))
+	return state.About("agent", fmt.Errorf("%w: no agent %q is configured: %q lists those that are", state.ErrInvalid, name, "abide agents"))
 }
 
 // checkBegin refuses settings that no agent can have.

@@ -467,6 +467,7 @@ func TestARepeatedRequestMakesOneJob(t *testing.T) {
 	job.Task = "say another"
 	_, _, err = h.manager.CreateJob(t.Context(), r, job)
 	require.ErrorIs(t, err, state.ErrConflict)
+	require.ErrorContains(t, err, "this key made job "+one.SessionID)
 	require.Len(t, h.manager.Jobs(), 1)
 	require.Zero(t, h.manager.EverOpened(), "a job that waits is no open session")
 }

@@ -193,16 +193,19 @@ func (j *Job) Over(now time.Time, events int64) (limit, words string) {
 	for _, c := range []struct {
 		name       string
 		limit, now float64
-		words      string
+		one, words string
 	}{
-		{"wall_s", float64(given.WallS), now.Sub(j.StartedAt).Seconds(), "seconds"},
-		{"rounds", float64(given.Rounds), float64(j.Rounds), "rounds"},
-		{"tokens", float64(given.Tokens), float64(j.Tokens), "tokens"},
-		{"cost", given.Cost, j.Cost, "of cost"},
-		{"events", float64(given.Events), float64(events), "events"},
-		{"output_bytes", float64(given.OutputBytes), float64(j.Output), "bytes of output"},
+		{"wall_s", float64(given.WallS), now.Sub(j.StartedAt).Seconds(), "second", "seconds"},
+		{"rounds", float64(given.Rounds), float64(j.Rounds), "round", "rounds"},
+		{"tokens", float64(given.Tokens), float64(j.Tokens), "token", "tokens"},
+		{"cost", given.Cost, j.Cost, "of cost", "of cost"},
+		{"events", float64(given.Events), float64(events), "event", "events"},
+		{"output_bytes", float64(given.OutputBytes), float64(j.Output), "byte of output", "bytes of output"},
 	} {
 		if c.limit > 0 && c.now >= c.limit {
+			if c.limit == 1 {
+				c.words = c.one
+			}
 			return c.name, fmt.Sprintf("It reached its limit of %v %s (%s).", c.limit, c.words, c.name)
 		}
 	}
