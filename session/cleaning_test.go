@@ -112,7 +112,7 @@ func TestACleanUpTakesWhatItsDryRunListsAndLeavesWhatPeopleNeed(t *testing.T) {
 	restored := h.session(goes[0])
 	require.Equal(t, "Restored from the trash by ann", string(payloads[event.Note](t, restored)[0].Text))
 
-	// Who is named goes, whatever speaks for it. One that there is not stops all of it.
+	// A session that is named goes. An id of no session stops the whole request.
 	pinned := idOf(stays, space.Pinned)
 	_, err := h.manager.Clean(ctxOf(t), space.Choice{IDs: []string{pinned, "20260221-140307-9f3a11c0"}}, false, person("ann"))
 	require.ErrorIs(t, err, state.ErrNotFound)

@@ -48,7 +48,7 @@ func (c Choice) Has(info list.Info, now time.Time) bool {
 // Why is why a session stays.
 type Why string
 
-// The reasons. Nobody may put such a session away without naming it.
+// The reasons. Such a session goes only if its id is given.
 const (
 	Running   Why = "running"   // its agent works, or waits for a person
 	Damaged   Why = "damaged"   // its files are needed to repair it

@@ -253,7 +253,7 @@ func TestAnAccountThatFellIsNoSumOfAllTurns(t *testing.T) {
 	require.Equal(t, []int64{1000, 2000, 950}, log.totals())
 }
 
-// An agent that counts all turns goes on after a restart, or begins anew.
+// An agent that counts all turns continues after a restart, or begins at 0.
 func TestACounterAfterARestart(t *testing.T) {
 	begun := func() *tape {
 		return newTape(t).add(event.AgentStarted{Agent: "demo", AgentSessionID: "a"},

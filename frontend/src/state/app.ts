@@ -89,7 +89,7 @@ export function reduce(state: AppState, message: Message): AppState {
         list: withEntry(state.list ?? new Map(), message.session.session_id, message.session),
       }
     case 'open':
-      // A session that was gone is loaded anew: it may have been restored.
+      // A session that was gone is loaded again: it may have been restored.
       if ((state.sessions.get(message.sessionId)?.status ?? 'gone') !== 'gone') return state
       return {
         ...state,
