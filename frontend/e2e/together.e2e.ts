@@ -4,7 +4,7 @@ import { barriers } from './rig/axe.ts'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import { shot } from './rig/shot.ts'
-import { tap } from './rig/touch.ts'
+import { pressFor, tap } from './rig/touch.ts'
 
 const at = paired()
 
@@ -39,9 +39,10 @@ test('seven sessions that a restart interrupted are resumed by one tap, or some 
   await asks('Job 7') // its row moves up, and those that are tapped move with it
 
   const row = page.locator('[data-row]', { hasText: 'Job 6' })
-  await tap(row.getByRole('button', { name: 'More: Job 6' }))
+  const item = page.getByRole('menuitem', { name: 'Resume', exact: true })
+  await pressFor(item, () => tap(row.getByRole('button', { name: 'More: Job 6' })))
   await shot(screen, 'together-row-390')
-  await tap(page.getByRole('menuitem', { name: 'Resume', exact: true }))
+  await tap(item)
   expect((await at.hub.event(all[5]!, 'interruption_settled')).data.outcome).toBe('resumed')
 
   await banner.getByText('5 sessions were interrupted.').waitFor()
@@ -67,9 +68,8 @@ test.each([
   const row = page.locator('[data-row]', { hasText: `Asks ${size.width}` })
   await row.hover()
   const more = row.getByRole('button', { name: /^More: / })
-  await (size === phone ? tap(more) : more.click())
   const allow = page.getByRole('menuitem', { name: /^Allow/ })
-  await allow.waitFor()
+  await pressFor(allow, () => (size === phone ? tap(more) : more.click()))
   expect(await barriers(page)).toEqual([])
   await shot(screen, `row-answers-${size.width}`)
   await (size === phone ? tap(allow) : allow.click())

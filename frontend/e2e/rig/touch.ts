@@ -17,6 +17,15 @@ export async function tap(at: Locator): Promise<void> {
   await cdp.detach()
 }
 
+/** Presses until what that opens is there: the list takes no press just after its rows have moved. */
+export async function pressFor(there: Locator, press: () => Promise<void>): Promise<void> {
+  for (let tries = 0; tries < 5 && (await there.count()) === 0; tries++) {
+    await press()
+    await there.waitFor({ timeout: 2_000 }).catch(() => {})
+  }
+  await there.waitFor()
+}
+
 /** Holds a finger on an element until what a long press does is there. */
 export async function hold(at: Locator, there: Locator): Promise<void> {
   const { x, y, width, height } = (await at.boundingBox())!
