@@ -70,6 +70,8 @@ func (h *hub) later(o options, swept ...string) *hub {
 	ahead := h.ahead + 3*time.Hour
 	o.clock = func() time.Time { return time.Now().Add(ahead) }
 	o.cast, o.folder = h.cast, h.folder
+	// A look that meets a prompt on its way leaves the session to the next one.
+	o.sweep = 10 * time.Millisecond
 	h = start(h.T, o)
 	h.ahead = ahead
 	for _, id := range swept {
