@@ -18,7 +18,11 @@ const page = (
 ) => `<!doctype html><title>stranger</title><script>${loot}
   void (async () => {
     for (const file of ${JSON.stringify(files)}) await fetch(file)
-    for (const [path, scope] of ${JSON.stringify(workers)}) await navigator.serviceWorker.register(path, { scope })
+    for (const [path, scope] of ${JSON.stringify(workers)}) {
+      const made = await navigator.serviceWorker.register(path, { scope })
+      await made.update() // of an address that was registered before, only this waits for the new file
+      while (made.installing || made.waiting || made.active?.state !== 'activated') await new Promise((again) => setTimeout(again, 20))
+    }
     document.title = 'settled'
   })()</script>`
 
