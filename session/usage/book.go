@@ -1,18 +1,13 @@
 package usage
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"time"
 
+	"github.com/abidehub/abide/session/behind"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
-	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // fileName is the file of a session's fold, among those made from its log.
@@ -146,64 +141,9 @@ func kept(derived journal.Derived, md journal.Metadata) (*Fold, bool) {
 
 // extend reads the events after those that are counted.
 func (b *Book) extend(ctx context.Context, f *Fold, md journal.Metadata) error {
-	parts, err := b.store.Lines(md.SessionID)
-	if err != nil {
+	if err := behind.Read(ctx, b.store, md.SessionID, f.AtSeq, md.MaxSeq, counts, f.Take); err != nil {
 		return err
-	}
-	for _, part := range parts {
-		if err := extendBy(ctx, f, part, md.MaxSeq); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err // a part that retention removed meanwhile is none
-		}
 	}
 	f.AtSeq = max(f.AtSeq, md.MaxSeq)
 	return nil
-}
-
-func extendBy(ctx context.Context, f *Fold, part journal.Part, last event.Seq) error {
-	file, err := part.Open()
-	if err != nil || file == nil {
-		return err
-	}
-	defer file.Close() // it was only read from
-	var unknown logfile.Index
-	at, from, err := unknown.Find(file, f.AtSeq+1, file.Size())
-	if err != nil {
-		return fmt.Errorf("find event %d: %w", f.AtSeq+1, err)
-	}
-	lines := logfile.NewReader(file, from, file.Size())
-	defer lines.Close()
-	order := logfile.Order{Prev: max(0, at-1)}
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		raw, err := lines.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		line := logfile.Parse(raw.Text)
-		if !order.Accepts(line) || line.Seq <= f.AtSeq {
-			continue
-		}
-		if line.Seq > last {
-			return nil
-		}
-		if !mayCount(line.Body) {
-			continue
-		}
-		if e, err := line.Event(); err == nil { // what cannot be read counts nothing
-			f.Take(e)
-		}
-	}
-}
-
-// mayCount reports whether a line may have an event that counts. Its type is near its
-// beginning, unless it was not written by a log.
-func mayCount(body []byte) bool {
-	_, rest, found := bytes.Cut(body[:min(len(body), 128)], []byte(`"type":"`))
-	kind, _, whole := bytes.Cut(rest, []byte(`"`))
-	return !found || !whole || counts(event.Type(kind))
 }
