@@ -19,7 +19,7 @@ func stateFrame(s session.State) *wire.State {
 		Turn: s.Turn, Agent: s.Agent,
 		PendingPermissions: append([]string{}, s.PendingPermissions...),
 		Queue:              make([]wire.QueueItem, 0, len(s.Queue)),
-		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage, Interruption: s.Interruption, Paused: s.Paused, Restore: s.Restore,
+		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage, Interruption: s.Interruption, Paused: s.Paused, Suggestions: s.Suggestions, Restore: s.Restore,
 		Observers: make([]wire.Observer, 0, min(len(s.Observers), maxObservers)),
 	}
 	for _, item := range s.Queue {

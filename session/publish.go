@@ -76,6 +76,7 @@ func (e *engine) publish() {
 		},
 		Interruption: e.interruption().Shown(),
 		Paused:       f.Pauses.Now,
+		Suggestions:  f.Plan.Open,
 		Restore:      e.turn.restoring(),
 		Observers:    e.watchers.Take(),
 	})

@@ -52,6 +52,8 @@ type State struct {
 	Agent    AgentState
 	// Interruption is the unsettled interruption; nil if none.
 	Interruption *state.Interruption
+	// Suggestions are the open entries of the agent's plan, in its order.
+	Suggestions []string
 	// Paused is the pause of the session; nil if it is not paused.
 	Paused *state.Paused
 	// Restore is the progress of a segmented restore; nil if none is running.

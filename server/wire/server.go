@@ -145,6 +145,8 @@ type State struct {
 	Interruption *Interruption `json:"interruption,omitempty"`
 	// Paused is the pause of the session until it ends.
 	Paused *Paused `json:"paused,omitempty"`
+	// Suggestions are the open entries of the agent's plan, in its order, at most 50.
+	Suggestions []string `json:"suggestions,omitempty"`
 	// Restore is the progress of a segmented restore while it runs.
 	Restore   *Restore   `json:"restore,omitempty"`
 	Observers []Observer `json:"observers"`

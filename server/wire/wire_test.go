@@ -75,6 +75,7 @@ func serverExamples() []wire.Message {
 			Agent: wire.Agent{Name: "demo", Status: state.AgentFailed, Version: "1.0", Message: "not found: install it", RestartAt: at,
 				AuthMethods:        []wire.AuthMethod{{MethodID: "browser", Name: "Browser", Description: "Opens a page", Command: []string{"demo", "login"}}},
 				PromptCapabilities: &wire.PromptCapabilities{Image: true, EmbeddedContext: true}},
+			Suggestions:  []string{"Write the tests"},
 			Interruption: &wire.Interruption{InterruptionID: "i1", Turn: 1, Reason: event.CutAgentExit, Phase: event.PhaseTools, AtSeq: 40, At: at, Held: true},
 			Paused:       &wire.Paused{By: "phone", ByID: "4be9771c0a5d2e38", At: at},
 			Restore:      &wire.Restore{Way: event.WaySegmented, Done: 3, Total: 12, Tokens: 48000, Percent: 25},

@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,11 +137,14 @@ func (f *files) write(_ context.Context, params json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("write %s: %w", r.Path, err)
 	}
 	written := []byte(*r.Content)
-	if err := f.record(event.FileWrite{Path: r.Path, Bytes: int64(len(written)), Lines: countLines(written)}); err != nil {
+	if err := f.record(event.FileWrite{Path: r.Path, Bytes: int64(len(written)), Lines: countLines(written), SHA256: hashOf(*r.Content)}); err != nil {
 		return nil, err
 	}
 	return struct{}{}, nil
 }
+
+// hashOf is the SHA-256 of a text, in hex.
+func hashOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // create opens a file for writing and truncates it. It checks the directory before
 // it creates anything there, and the file before it truncates it.

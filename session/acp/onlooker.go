@@ -169,7 +169,7 @@ func fileServed(r *request, result json.RawMessage) []event.Payload {
 	case "fs/read_text_file":
 		return one(event.FileRead{Path: asked.Path, Bytes: int64(len(got.Content)), Lines: strings.Count(got.Content, "\n")})
 	case "fs/write_text_file":
-		return one(event.FileWrite{Path: asked.Path, Bytes: int64(len(asked.Content)), Lines: strings.Count(asked.Content, "\n")})
+		return one(event.FileWrite{Path: asked.Path, Bytes: int64(len(asked.Content)), Lines: strings.Count(asked.Content, "\n"), SHA256: hashOf(asked.Content)})
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func TestAgentReadsAndWritesTextFilesOfItsWorkspace(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	require.EqualValues(t, 3, info.Size())
 	require.Equal(t, event.FileRead{Path: filepath.Join(dir, "a.txt"), Bytes: 18, Lines: 4}, of[event.FileRead](s)[0])
-	require.Equal(t, event.FileWrite{Path: filepath.Join(dir, "new", "deep", "b.txt"), Bytes: 6, Lines: 1}, of[event.FileWrite](s)[0])
+	require.Equal(t, event.FileWrite{Path: filepath.Join(dir, "new", "deep", "b.txt"), Bytes: 6, Lines: 1, SHA256: "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"}, of[event.FileWrite](s)[0])
 }
 
 // Fault 49 of the fault list.

@@ -148,8 +148,16 @@ func (PlanPriority) Values() []string { return []string{"high", "medium", "low"}
 // PlanStatus is the progress of a plan entry.
 type PlanStatus string
 
+const (
+	PlanPending    PlanStatus = "pending"
+	PlanInProgress PlanStatus = "in_progress"
+	PlanCompleted  PlanStatus = "completed"
+)
+
 // Values lists the set.
-func (PlanStatus) Values() []string { return []string{"pending", "in_progress", "completed"} }
+func (PlanStatus) Values() []string {
+	return []string{string(PlanPending), string(PlanInProgress), string(PlanCompleted)}
+}
 
 // PermissionKind is the meaning of an option of a permission request.
 type PermissionKind string

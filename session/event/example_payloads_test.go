@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -64,7 +65,7 @@ func examples() []event.Payload {
 			URL: "https://example.invalid/sign-in", Raw: json.RawMessage(`{"a":1}`)},
 		event.PermissionOutcome{PermissionID: "perm1", Outcome: event.OutcomeSelected, OptionID: "yes", Content: json.RawMessage(`{"colour":"red"}`), By: "phone", ByID: "4be9771c0a5d2e38", Rule: "r1", Reason: "rule"},
 		event.FileRead{Path: "/src/a.go", Bytes: 12, Lines: 2},
-		event.FileWrite{Path: "/src/a.go", Bytes: 12, Lines: 2},
+		event.FileWrite{Path: "/src/a.go", Bytes: 12, Lines: 2, SHA256: strings.Repeat("5e", 32)},
 		event.Mode{ModeID: "code", Modes: []event.ModeOption{{ID: "code", Name: "Code", Description: "writes files"}}, By: "phone", ByID: "4be9771c0a5d2e38", Raw: json.RawMessage(`{"a":1}`)},
 		event.Config{Options: json.RawMessage(`[{"id":"model","type":"select","currentValue":"big"}]`), By: "phone", ByID: "4be9771c0a5d2e38", Raw: json.RawMessage(`{"a":1}`)},
 		event.Commands{Commands: []event.Command{{Name: "plan", Description: "makes a plan", Hint: "what for"}}, Raw: json.RawMessage(`{"a":1}`)},

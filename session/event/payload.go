@@ -388,6 +388,8 @@ type FileWrite struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 	Lines int    `json:"lines,omitempty"`
+	// SHA256 is the hash of what was written, 64 hex digits. Older logs have none.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 // ModeOption is one way of working the agent offers.

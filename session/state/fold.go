@@ -86,6 +86,7 @@ type Fold struct {
 	FirstPrompt string `json:"first_prompt,omitempty"`
 	// Task says what the work since the latest commit is, for its message.
 	Task Task     `json:"task,omitzero"`
+	Plan Plan     `json:"plan,omitzero"`
 	Line LastLine `json:"line"`
 
 	// Changed is set when a field other than Seq and Line changes. The reader resets
@@ -116,7 +117,7 @@ func (f *Fold) ApplyEvent(e event.Event) {
 // not be decoded.
 func Uses(t event.Type) bool {
 	switch t {
-	case event.TypeAgentThought, event.TypePlan, event.TypeFileRead, event.TypeFileWrite,
+	case event.TypeAgentThought, event.TypeFileRead, event.TypeFileWrite,
 		event.TypeAgentStalled, event.TypeTerminalOutput, event.TypeCorrupt, event.TypeWorkspaceSeen:
 		return false
 	}
@@ -147,6 +148,7 @@ func (f *Fold) Apply(seq event.Seq, at time.Time, turn int, p event.Payload) {
 // applyTurn applies events of turns and requests.
 func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload) bool {
 	f.Pauses.apply(at, p)
+	f.Plan.Apply(p)
 	switch p := p.(type) {
 	case event.SessionStart:
 		f.Policy, f.Before = p.Policy, wantedOf(p.Settings)
@@ -155,7 +157,7 @@ func (f *Fold) applyTurn(seq event.Seq, at time.Time, turn int, p event.Payload)
 	case event.SegmentStart: // the first one that is kept, perhaps
 		f.Policy = cmp.Or(p.Policy, f.Policy)
 		f.job(p.Job)
-	case event.SessionPaused, event.SessionResumable:
+	case event.SessionPaused, event.SessionResumable, event.Plan:
 	case event.SessionResumed:
 		if p.Way == event.WayLocal || p.Way == event.WaySegmented {
 			f.AgentSessionID = "" // a new agent session is begun

@@ -346,6 +346,7 @@ export interface FileWriteData {
   path: string
   bytes: number
   lines?: number
+  sha256?: string
 }
 
 export interface ModeOption {
@@ -849,6 +850,7 @@ export interface StateMessage {
   agent: Agent
   interruption?: Interruption
   paused?: Paused
+  suggestions?: string[]
   restore?: Restore
   observers: Observer[]
   queue: QueueItem[]
