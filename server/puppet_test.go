@@ -21,6 +21,7 @@ import (
 //	ask       a permission request; ends with its answer
 //	offer     modes and models, then the end
 //	use N     N tokens, and a cost
+//	plan      a plan with one entry of each status, a command, and a file
 //	hold      nothing until it is cancelled
 //
 // Anything else is answered with itself. One goroutine speaks into the sink, as
@@ -123,6 +124,20 @@ func (p *puppet) play(prompt event.UserPrompt) {
 			event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopEndTurn, Usage: fmt.Appendf(nil, `{"inputTokens":%d,"outputTokens":0,"totalTokens":%d}`, n, n)},
 		)
 		return
+	case "plan":
+		p.say(
+			event.Plan{Entries: []event.PlanEntry{
+				{Content: "Look around", Priority: "high", Status: event.PlanCompleted},
+				{Content: "Write it", Priority: "high", Status: event.PlanInProgress},
+				{Content: "Test it", Priority: "low", Status: event.PlanPending},
+			}},
+			event.ToolCall{ToolCallFields: event.ToolCallFields{
+				ToolCallID: "t1", Title: "ls", Kind: "execute", Status: event.ToolCompleted,
+				Content: json.RawMessage(`[{"type":"content","content":{"type":"text","text":"a.go\n"}}]`),
+			}},
+			event.FileWrite{Path: "/w/a.go", Bytes: 4, SHA256: strings.Repeat("5e", 32)},
+			event.AgentMessage{MessageID: "m-" + prompt.PromptID, Text: "I wrote it."},
+		)
 	case "fail": // an error of the model's provider
 		p.say(event.TurnEnd{PromptID: prompt.PromptID, StopReason: event.StopInterrupted, Error: &event.Failure{Code: "agent_error", Message: "overloaded"}})
 		return

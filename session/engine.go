@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/session/rule"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
+	"github.com/abidehub/abide/session/snapshot"
 )
 
 // How often a session polls for changes that raise no signal.
@@ -32,6 +33,8 @@ type hub struct {
 	inspect  InspectWorkspace
 	states   *filestate.Keeper // nil: there is no undo
 	uploads  *uploadDays
+	// snapshots saves the snapshots of sessions that changed.
+	snapshots *snapshot.Saver
 	// touched reports that a session's line in the list changed.
 	touched func(id string)
 	// answered is Options.RuleAnswered.

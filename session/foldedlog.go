@@ -92,6 +92,9 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 		if notable(n.Payload) {
 			l.notable.add(first + event.Seq(i))
 		}
+		if alters(n.Payload) {
+			l.hub.snapshots.Changed(l.id)
+		}
 	}
 	if l.fold.Changed {
 		l.fold.Changed = false

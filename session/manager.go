@@ -23,6 +23,7 @@ import (
 	"github.com/abidehub/abide/session/search"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/slots"
+	"github.com/abidehub/abide/session/snapshot"
 	"github.com/abidehub/abide/session/space"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/usage"
@@ -125,11 +126,13 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	search   *search.Sessions
-	used     *usage.Book
-	creating creations
-	sizes    keptSizes
-	restored sync.Map // ids of sessions that come back from the trash just now; stays has them
+	search *search.Sessions
+	used   *usage.Book
+	// snapshots has the snapshots of all sessions.
+	snapshots *snapshot.Book
+	creating  creations
+	sizes     keptSizes
+	restored  sync.Map // ids of sessions that come back from the trash just now; stays has them
 
 	mu     sync.Mutex
 	open   map[string]*opening
@@ -181,11 +184,14 @@ func NewManager(o Options) (*Manager, error) {
 		creating: creations{running: map[creationKey]chan struct{}{}},
 		search:   search.NewSessions(o.Store, o.SearchPatience),
 		used:     usage.NewBook(o.Store, o.Logger),
+
+		snapshots: snapshot.NewBook(o.Store, o.Logger),
 	}
 	m.hub = hub{
 		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, lines: list.Lines{Forks: forksOf(m.journal), Expiry: list.NewExpiry(func() time.Duration { return m.settings.Load().ExpireAfter }, o.Now)}, inspect: o.InspectWorkspace, states: o.States,
-		uploads: &uploadDays{now: o.Now, bytes: map[string]int64{}},
-		touched: m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
+		uploads:   &uploadDays{now: o.Now, bytes: map[string]int64{}},
+		snapshots: snapshot.NewSaver(m.snapshots),
+		touched:   m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
 	}
 	err = m.Configure(settings.Hub{
@@ -207,6 +213,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	m.helpers.Go(func() { m.periodically(o.SweepEvery, m.keepSizes) }) // the start has more urgent things to read
 	m.helpers.Go(func() { m.reads.Run(ctx) })
+	m.helpers.Go(func() { m.hub.snapshots.Run(ctx) })
 	return m, nil
 }
 

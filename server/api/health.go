@@ -45,6 +45,7 @@ func healthRoute(s *API, c *call) error {
 		notified, resumes := s.notify.Counts(), wire.ResumeCounts(s.manager.ResumeCounts())
 		answer.Schedules = s.schedules.Problem()
 		answer.Storage = s.manager.SpaceWarning()
+		answer.Snapshots = s.manager.SnapshotProblem()
 		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}
 	return c.reply(http.StatusOK, answer)

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // openAPIRoute serves the document generated from the routes.
@@ -136,6 +137,8 @@ func (s schemas) of(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return object{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[state.LongText]():
+		return object{"type": "string"}
 	case reflect.TypeFor[wire.OptionalTime]():
 		return object{"type": []string{"string", "null"}, "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage]():

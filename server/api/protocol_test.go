@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 var update = flag.Bool("update", false, "rewrite the routes in docs/protocol.md")
@@ -180,6 +181,8 @@ func (w bodyWords) word(t reflect.Type, inner *[]reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Time]():
 		return "time"
+	case reflect.TypeFor[state.LongText]():
+		return "string"
 	case reflect.TypeFor[wire.OptionalTime]():
 		return "time | null"
 	case reflect.TypeFor[json.RawMessage]():

@@ -42,7 +42,7 @@ func costOf(rt route, r *http.Request) cost {
 	switch rt.path {
 	case "/api/import", "/api/sessions/{id}/export", "/api/agents/{name}/adopt":
 		return transferring
-	case "/api/search", "/api/usage", "/api/agents/{name}/sessions", "/api/sessions/{id}/complete", "/api/sessions/{id}/changes", "/api/sessions/{id}/change", "/api/sessions/{id}/branch/commit", "/api/sessions/{id}/branch/update", "/api/sessions/{id}/branch/merge":
+	case "/api/search", "/api/usage", "/api/agents/{name}/sessions", "/api/sessions/{id}/complete", "/api/sessions/{id}/snapshot", "/api/sessions/{id}/changes", "/api/sessions/{id}/change", "/api/sessions/{id}/branch/commit", "/api/sessions/{id}/branch/update", "/api/sessions/{id}/branch/merge":
 		return computing
 	case "/api/sessions/{id}/blobs/{sha256}":
 		if r.URL.Query().Get("preview") == "true" {

@@ -141,10 +141,23 @@ func listRoute(s *API, c *call) error {
 		return err
 	}
 	for _, info := range page.Sessions {
-		answer.Sessions = append(answer.Sessions, s.InfoFor(c.grant, info))
+		line := s.InfoFor(c.grant, info)
+		if options.Resumable {
+			line.Preview = s.previewOf(line.SessionID)
+		}
+		answer.Sessions = append(answer.Sessions, line)
 	}
 	answer.NextCursor, answer.Total = page.NextCursor, page.Total
 	return c.reply(http.StatusOK, answer)
+}
+
+// previewOf is what a list says of a session's snapshot; nil if none is saved.
+func (s *API) previewOf(id string) *wire.Preview {
+	p, ok := s.manager.SnapshotPreview(id)
+	if !ok {
+		return nil
+	}
+	return &wire.Preview{LastTask: p.LastTask, FilesCount: p.Files, OutputsCount: p.Outputs, StateSizeBytes: p.Size}
 }
 
 func createRoute(s *API, c *call, in wire.NewSession) error {

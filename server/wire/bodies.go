@@ -11,7 +11,7 @@ func Bodies() []any {
 		Queue{}, QueueItem{}, QueuePatch{},
 		Offer{}, Paused{}, Resume{}, Resumed{}, Dismiss{}, Undo{}, Redo{}, Undone{}, Undoable{},
 		Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
-		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, ExportPreview{},
+		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, Snapshot{}, ExportPreview{},
 		Rule{}, Rules{}, NewRule{},
 		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, Branch{}, CommitBranch{}, UpdateBranch{}, MergeBranch{}, PushBranch{}, MakePullRequest{}, PullRequestPage{}, DiscardBranch{}, BranchAct{}, Worktrees{}, RemoveWorktree{}, FileChange{},
 		Trash{}, StorageReport{}, CleanStorage{}, CleanedStorage{}, Usage{},

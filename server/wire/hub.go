@@ -27,6 +27,8 @@ type Health struct {
 	Schedules string `json:"schedules,omitempty"`
 	// Storage says that the quota is nearly reached; absent otherwise.
 	Storage string `json:"storage,omitempty"`
+	// Snapshots says that a snapshot of a session cannot be saved; absent otherwise.
+	Snapshots string `json:"snapshots,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
 }

@@ -171,6 +171,8 @@ type SessionInfo struct {
 	// Continue is the command that continues the session in the agent's own terminal; absent
 	// if it is not known.
 	Continue string `json:"continue,omitempty"`
+	// Preview is set in a list of sessions that wait to be resumed, if a snapshot is saved.
+	Preview *Preview `json:"preview,omitempty"`
 }
 
 // Session means that one line of the session list changed.

@@ -10,8 +10,8 @@ type Derived interface {
 	// Write replaces a file: after a crash it has the old bytes or the new ones. It is
 	// not safe for concurrent use with the same name.
 	Write(name string, data []byte) error
-	// Remove removes all of the files.
-	Remove() error
+	// Remove removes files, of which any may be missing; without names all of them.
+	Remove(names ...string) error
 }
 
 // Files are small files that no log can restore, by name. A name has no directory.

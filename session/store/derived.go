@@ -37,5 +37,15 @@ func (d Derived) Write(name string, data []byte) error {
 	return nil
 }
 
-// Remove removes the directory and all files in it.
-func (d Derived) Remove() error { return d.fs.RemoveAll(d.dir) }
+// Remove removes files, or without names the directory and all files in it.
+func (d Derived) Remove(names ...string) error {
+	if len(names) == 0 {
+		return d.fs.RemoveAll(d.dir)
+	}
+	for _, name := range names {
+		if err := d.fs.Remove(filepath.Join(d.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

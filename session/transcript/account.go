@@ -34,7 +34,7 @@ type Account struct {
 	ToolCalls []string
 
 	asked  []asked // all prompts that any agent session was given, but for those undone
-	unsaid unsaid[asked]
+	unsaid Unsaid[asked]
 	forked string // the account of the session that this one goes on from
 
 	waiting map[string]waiting // prompts that no agent was given yet, by id
@@ -104,7 +104,7 @@ func (a *Account) Apply(e event.Event) {
 			a.segment(p.Raw)
 		case p.Statement() == NoteUndo:
 			if u := UndoOf(p); u != nil {
-				a.asked = a.unsaid.apply(*u, a.asked, func(q asked) event.Seq { return q.seq })
+				a.asked = a.unsaid.Apply(*u, a.asked, func(q asked) event.Seq { return q.seq })
 			}
 		}
 	case event.AgentMessage:
@@ -131,7 +131,7 @@ func (a *Account) given(promptID string) {
 	prompt.Wrapped = prompt.Wrapped || a.anew
 	a.Prompts = append(a.Prompts, prompt.AccountPrompt)
 	a.asked = append(a.asked, asked{prompt.Text, prompt.seq})
-	a.unsaid.settle()
+	a.unsaid.Settle()
 	a.anew = false
 }
 

@@ -36,7 +36,7 @@ type Segments struct {
 
 	told   []told // the newest texts, which an undo may take back
 	size   int    // of them
-	unsaid unsaid[told]
+	unsaid Unsaid[told]
 
 	list   []Segment
 	bytes  int // of the texts in list
@@ -63,7 +63,7 @@ func (s *Segments) Apply(e event.Event) {
 		return
 	}
 	if e.Type == event.TypeTurnStart {
-		s.unsaid.settle()
+		s.unsaid.Settle()
 	}
 	if e.Turn > s.now {
 		s.tell()
@@ -99,7 +99,7 @@ func (s *Segments) note(n event.Note) {
 	}
 	if u := UndoOf(n); u != nil {
 		s.tell()
-		s.told = s.unsaid.apply(*u, s.told, func(t told) event.Seq { return t.seq })
+		s.told = s.unsaid.Apply(*u, s.told, func(t told) event.Seq { return t.seq })
 	}
 }
 

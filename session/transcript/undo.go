@@ -75,18 +75,20 @@ func UndoOf(n event.Note) *Undo {
 	return &u
 }
 
-// unsaid lets an account go back, and forward again.
-type unsaid[T any] struct{ stack [][]T }
+// Unsaid is what undos took from an account, the latest last, so that it can be put back.
+type Unsaid[T any] struct {
+	Stack [][]T `json:"stack,omitempty"`
+}
 
-// apply takes from list what came at FromSeq and later, or puts it back.
-func (s *unsaid[T]) apply(u Undo, list []T, seq func(T) event.Seq) []T {
+// Apply takes from list what came at FromSeq and later, or puts it back.
+func (s *Unsaid[T]) Apply(u Undo, list []T, seq func(T) event.Seq) []T {
 	if u.Phase != UndoDone || !u.What.Talk() {
 		return list
 	}
 	if u.Redo {
-		if n := len(s.stack); n > 0 {
-			list = append(list, s.stack[n-1]...)
-			s.stack = s.stack[:n-1]
+		if n := len(s.Stack); n > 0 {
+			list = append(list, s.Stack[n-1]...)
+			s.Stack = s.Stack[:n-1]
 		}
 		return list
 	}
@@ -94,9 +96,9 @@ func (s *unsaid[T]) apply(u Undo, list []T, seq func(T) event.Seq) []T {
 	for at > 0 && seq(list[at-1]) >= u.FromSeq {
 		at--
 	}
-	s.stack = append(s.stack, append([]T(nil), list[at:]...))
+	s.Stack = append(s.Stack, append([]T(nil), list[at:]...))
 	return list[:at]
 }
 
-// settle forgets what could be put back: another prompt was given.
-func (s *unsaid[T]) settle() { s.stack = nil }
+// Settle forgets what could be put back: another prompt was given.
+func (s *Unsaid[T]) Settle() { s.Stack = nil }

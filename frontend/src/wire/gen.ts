@@ -886,6 +886,13 @@ export interface JobLine {
   last?: string
 }
 
+export interface Preview {
+  last_task?: string
+  files_count: number
+  outputs_count: number
+  state_size_bytes: number
+}
+
 export interface SessionInfo {
   session_id: string
   name: string
@@ -916,6 +923,7 @@ export interface SessionInfo {
   agent_session_id?: string
   read_seq?: Seq
   continue?: string
+  preview?: Preview
 }
 
 export interface SessionMessage {
@@ -1705,6 +1713,78 @@ export interface Overview {
   turns_left_out?: number
 }
 
+export type Role = 'user' | 'assistant'
+
+export interface Said {
+  role: Role
+  content: string
+  cut?: boolean
+  timestamp: string
+  seq: Seq
+  turn: number
+  message_id?: string
+}
+
+export interface SnapshotContext {
+  conversation_history: Said[]
+  current_task?: string
+  completed_tasks: string[]
+  suggestions: string[]
+}
+
+export interface SnapshotFile {
+  path: string
+  hash?: string
+  size?: number
+  last_modified: string
+  seq: Seq
+  content?: string
+  blob?: string
+}
+
+export type OutputType = 'command' | 'stdout'
+
+export interface SnapshotOutput {
+  type: OutputType
+  content: string
+  cut?: boolean
+  timestamp: string
+  seq: Seq
+  of?: string
+}
+
+export interface SnapshotMetadata {
+  duration_ms: number
+  token_usage: number
+  tool_calls: number
+  error_count: number
+  context?: UsageData
+  costs?: Cost[]
+}
+
+export interface SnapshotLeftOut {
+  conversation?: number
+  outputs?: number
+  files?: number
+  contents?: number
+}
+
+export interface Snapshot {
+  version: number
+  timestamp: string
+  epoch: string
+  at_seq: Seq
+  agent_context: SnapshotContext
+  files: SnapshotFile[]
+  outputs: SnapshotOutput[]
+  metadata: SnapshotMetadata
+  left_out?: SnapshotLeftOut
+  notice?: string
+  state_size_bytes: number
+  stored_bytes: number
+  compression_ratio: number
+}
+
 export interface ExportPlace {
   seq: Seq
   what: string
@@ -2185,6 +2265,7 @@ export interface Health {
   interruptions?: ResumeCounts
   schedules?: string
   storage?: string
+  snapshots?: string
   sessions: SessionProblem[]
 }
 

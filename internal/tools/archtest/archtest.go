@@ -39,7 +39,7 @@ func arrows() map[string]row {
 		"server/running":              {[]string{"internal/auth", "session/state"}, false},
 		"server/backlog":              {[]string{"session", "server/wire", "session/event", "session/state"}, false},
 		"server/wire":                 {[]string{"session/event", "session/export", "session/playback", "session/state"}, false},
-		"session":                     {[]string{"observer", "queue", "session/journal", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "session/comment", "session/recorded", "session/exchange", "session/problem", "session/form", "session/slots", "session/presence", "session/settings", "session/worktree", "session/branch", "session/allow", "session/filestate", "session/recovery", "session/space", "session/usage", "internal/rootfs"}, true},
+		"session":                     {[]string{"observer", "queue", "session/journal", "session/list", "session/playback", "session/resume", "session/rule", "session/search", "session/state", "session/transcript", "session/event", "internal/bell", "internal/disk", "internal/gitstate", "session/comment", "session/recorded", "session/exchange", "session/problem", "session/form", "session/slots", "session/presence", "session/settings", "session/worktree", "session/branch", "session/allow", "session/filestate", "session/recovery", "session/snapshot", "session/space", "session/usage", "internal/rootfs"}, true},
 		"session/comment":             {[]string{"session/journal", "session/state", "session/event", "internal/bell"}, false},
 		"session/recorded":            {[]string{"session/journal", "session/state", "session/event"}, false},
 		"session/exchange":            {[]string{"session/comment", "session/export", "session/journal", "session/state", "session/store/logfile", "session/event", "queue"}, false},
@@ -62,6 +62,7 @@ func arrows() map[string]row {
 		"session/allow":               {[]string{"session/state", "session/event"}, false},
 		"session/rule":                {[]string{"session/state", "session/event", "internal/jsonfile"}, false},
 		"session/behind":              {[]string{"session/event", "session/journal", "session/store/logfile"}, false},
+		"session/snapshot":            {[]string{"internal/bell", "session/behind", "session/event", "session/journal", "session/state", "session/transcript", "session/usage"}, false},
 		"session/usage":               {[]string{"session/behind", "session/event", "session/journal"}, false},
 		"session/search":              {[]string{"session/journal", "session/store/logfile", "session/event", "session/state"}, true},
 		"session/store":               {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
@@ -113,7 +114,7 @@ func arrows() map[string]row {
 		"internal/tools/archtest":     {nil, false},
 		"internal/tools/longsession":  {[]string{"internal/disk", "queue", "session/journal", "session/store", "session/event"}, false},
 		"internal/tools/tracetap":     {nil, false},
-		"internal/tools/tsgen":        {[]string{"server/wire", "session/event", "session/export", "session/playback"}, false},
+		"internal/tools/tsgen":        {[]string{"server/wire", "session/event", "session/export", "session/playback", "session/state"}, false},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/export"
 	"github.com/abidehub/abide/session/playback"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Generate returns the TypeScript source for every event payload, frame and body.
@@ -145,7 +146,7 @@ func (g *generator) object(t reflect.Type, discriminator string) error {
 // it needs.
 func (g *generator) name(t reflect.Type) (string, error) {
 	switch t {
-	case reflect.TypeFor[time.Time]():
+	case reflect.TypeFor[time.Time](), reflect.TypeFor[state.LongText]():
 		return "string", nil
 	case reflect.TypeFor[wire.OptionalTime]():
 		return "string | null", nil

@@ -222,6 +222,10 @@ func derives(t T, s Subject) {
 		data, err := d.Read("x.json")
 		require.NoError(t, err)
 		require.Equal(t, "after", string(data))
+		require.NoError(t, d.Write("y.json", []byte("other")))
+		require.NoError(t, d.Remove("y.json", "never.json"))
+		_, err = d.Read("y.json")
+		require.ErrorIs(t, err, fs.ErrNotExist)
 	}
 	beside, err := h.DerivedOf(l.ID())
 	require.NoError(t, err)

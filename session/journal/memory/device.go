@@ -169,7 +169,16 @@ func (b box) SetAside(name, aside string) (bool, error) {
 }
 
 // Remove implements journal.Derived.
-func (b box) Remove() error { return b.change(func() { clear(b.files) }) }
+func (b box) Remove(names ...string) error {
+	return b.change(func() {
+		if len(names) == 0 {
+			clear(b.files)
+		}
+		for _, name := range names {
+			delete(b.files, name)
+		}
+	})
+}
 
 func (b box) change(f func()) error {
 	b.device.mu.Lock()
