@@ -46,3 +46,9 @@ func (h *Hub) UsageCSV(ctx context.Context, q UsageQuery) (text []byte, err erro
 	err = h.send(ctx, http.MethodGet, q.path(), http.Header{"Accept": {"text/csv"}}, nil, &text)
 	return text, err
 }
+
+// Snapshot asks what a session is after all its events.
+func (h *Hub) Snapshot(ctx context.Context, id string) (s wire.Snapshot, err error) {
+	err = h.do(ctx, http.MethodGet, "/api/sessions/"+id+"/snapshot", nil, &s)
+	return s, err
+}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/snapshot"
 	"github.com/abidehub/abide/session/state"
-	"github.com/abidehub/abide/session/transcript"
 )
 
 // Snapshot is what a session is as of one of its events, and how that is stored.
@@ -47,21 +45,3 @@ func (m *Manager) SnapshotPreview(id string) (snapshot.Preview, bool) { return m
 
 // SnapshotProblem says that a snapshot cannot be saved; empty if all can.
 func (m *Manager) SnapshotProblem() string { return m.hub.snapshots.Problem() }
-
-// alters reports whether a snapshot is to be saved after an event. The pieces of an answer
-// wait for its end.
-func alters(p event.Payload) bool {
-	switch p := p.(type) {
-	case event.UserPrompt, event.TurnEnd, event.FileWrite, event.SessionPaused, event.SessionEnd:
-		return true
-	case event.ToolCall:
-		return finished(p.Status)
-	case event.ToolCallUpdate:
-		return finished(p.Status)
-	case event.Note:
-		return p.Statement() == transcript.NoteUndo
-	}
-	return false
-}
-
-func finished(s event.ToolStatus) bool { return s == event.ToolCompleted || s == event.ToolFailed }

@@ -433,7 +433,7 @@ func (p *Program) health() *cobra.Command {
 		if err := p.table(rows); err != nil {
 			return err
 		}
-		for _, problem := range []string{h.Schedules, h.Storage} {
+		for _, problem := range []string{h.Schedules, h.Storage, h.Snapshots} {
 			if problem == "" {
 				continue
 			}
