@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/settings"
 )
 
 // usageOf asks the hub by a credential.
@@ -109,4 +110,32 @@ func TestUsageIsATableForSpreadsheets(t *testing.T) {
 	require.Equal(t, "1.5", row["cost"])
 	require.Equal(t, "USD", row["currency"])
 	require.Empty(t, row["turn"])
+}
+
+func TestBudgetsAreToldWithTheUsageOfAllSessions(t *testing.T) {
+	h, one, _ := used(t)
+	folder := h.manager.Settings().DefaultWorkspace
+	with := *h.manager.Settings()
+	with.Budgets = map[string]settings.Budget{folder: {Tokens: 1600, Cost: 10, WarnAt: 0.9, Stop: true}}
+	require.NoError(t, h.manager.Configure(with))
+	u := usageOf(h, "by=turn&to=2001-01-01", h.token)
+	require.Empty(t, u.Rows)
+	require.Len(t, u.Budgets, 1, "they are of today")
+	b := u.Budgets[0]
+	require.Equal(t, int64(1520), b.Used.Tokens)
+	require.InDelta(t, 0.95, b.Part, 1e-9)
+	require.Contains(t, b.Text, "95 % of today's budget of "+b.Project+" is used: 1520 of 1600 tokens, 1.52 of 10 in cost.")
+	require.True(t, b.Until.After(time.Now()))
+	token, _, err := h.registry.MintToken(auth.TokenRequest{Scope: auth.Viewer, Name: "one", SessionID: one})
+	require.NoError(t, err)
+	require.Empty(t, usageOf(h, "by=day", token).Budgets)
+	var health wire.Health
+	h.api("GET", "/api/health", nil).decode(t, &health)
+	require.Equal(t, []string{b.Text}, health.Budgets)
+
+	with.Budgets = map[string]settings.Budget{folder: {Tokens: 1500, WarnAt: 0.9, Stop: true}}
+	require.NoError(t, h.manager.Configure(with))
+	res := h.do("POST", "/api/sessions/"+one+"/prompt", map[string]any{"text": "more"}, bearer(h.token))
+	require.Equal(t, http.StatusConflict, res.status)
+	require.Contains(t, res.body, "1520 of 1500 tokens")
 }

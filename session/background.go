@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/budget"
 	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -31,6 +32,7 @@ type BackgroundSession struct {
 	lines    list.Lines
 	logger   *slog.Logger
 	comments *comment.Book
+	budgets  *budget.Keeper
 	uploads  uploadSum
 	// uploading is held for reading by uploads, and for writing by the removal of
 	// old ones.

@@ -137,6 +137,11 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (*BackgroundSessi
 			return nil, err
 		}
 	}
+	if _, made := m.madeBy(r); r.Prompt != "" && !made {
+		if err := m.stoppedIn(ctx, r.Workspace); err != nil {
+			return nil, err
+		}
+	}
 	b, err := m.createOnce(ctx, r)
 	if err != nil || r.Prompt == "" {
 		return b, err

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/abidehub/abide/session/budget"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/list"
@@ -35,6 +36,7 @@ type hub struct {
 	uploads  *uploadDays
 	// snapshots saves the snapshots of sessions that changed.
 	snapshots *snapshot.Saver
+	budgets   *budget.Keeper
 	// touched reports that a session's line in the list changed.
 	touched func(id string)
 	// answered is Options.RuleAnswered.
@@ -100,6 +102,7 @@ func newEngine(l foldedLog, at front, folded event.Seq) *engine {
 	e.turns = turns{
 		foldedLog: log, agent: agent, turn: turn,
 		questions: &e.questions, guard: &e.guard, restorer: &e.restorer, workspaces: &e.workspaces, files: &e.states,
+		budget: budgetHold{keeper: l.hub.budgets, project: l.project, counted: func() { log.watchers.Changed.Ring() }},
 	}
 	e.intake = intake{foldedLog: log, agent: agent, turns: &e.turns, files: files, file: &e.queueFile}
 	e.resumes = resumer{foldedLog: log, agent: agent, turn: turn, turns: &e.turns, helpers: helpers}

@@ -95,6 +95,9 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 		if alters(n.Payload) {
 			l.hub.snapshots.Changed(l.id)
 		}
+		if _, ended := n.Payload.(event.TurnEnd); ended {
+			l.hub.budgets.Ended(l.id, first+event.Seq(i))
+		}
 	}
 	if l.fold.Changed {
 		l.fold.Changed = false

@@ -13,6 +13,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/branch"
+	"github.com/abidehub/abide/session/budget"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/filestate"
 	"github.com/abidehub/abide/session/journal"
@@ -59,9 +60,11 @@ type Options struct {
 	// Worktrees say how a session's own copy of a repository is made.
 	Worktrees settings.Worktrees
 	// Tests, Audits and JobCaps are settings.Hub's.
-	Tests       map[string][]string
-	Audits      map[string]settings.Audits
-	JobCaps     map[string]event.JobCaps
+	Tests   map[string][]string
+	Audits  map[string]settings.Audits
+	JobCaps map[string]event.JobCaps
+	// Budgets are settings.Hub's.
+	Budgets     map[string]settings.Budget
 	Permissions settings.Permissions
 	Limits      settings.Limits
 	// MayRule reports whether the recorded person may still make rules for a
@@ -126,8 +129,9 @@ type Manager struct {
 	cancel  context.CancelFunc
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
-	search *search.Sessions
-	used   *usage.Book
+	search  *search.Sessions
+	used    *usage.Book
+	budgets *budget.Keeper
 	// snapshots has the snapshots of all sessions.
 	snapshots *snapshot.Book
 	creating  creations
@@ -187,8 +191,10 @@ func NewManager(o Options) (*Manager, error) {
 
 		snapshots: snapshot.NewBook(o.Store, o.Logger),
 	}
+	m.budgets = budget.NewKeeper(budget.Options{Store: o.Store, Used: m.used, Settings: m.settings.Load, Now: o.Now, Tell: m.tellBudget, Logger: o.Logger})
 	m.hub = hub{
-		start: o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, lines: list.Lines{Forks: forksOf(m.journal), Expiry: list.NewExpiry(func() time.Duration { return m.settings.Load().ExpireAfter }, o.Now)}, inspect: o.InspectWorkspace, states: o.States,
+		budgets: m.budgets,
+		start:   o.StartAgent, setUp: o.SetUp, settings: m.settings.Load, pool: m.pool, rules: rules, mayRule: o.MayRule, reads: m.reads, lines: list.Lines{Forks: forksOf(m.journal), Expiry: list.NewExpiry(func() time.Duration { return m.settings.Load().ExpireAfter }, o.Now)}, inspect: o.InspectWorkspace, states: o.States,
 		uploads:   &uploadDays{now: o.Now, bytes: map[string]int64{}},
 		snapshots: snapshot.NewSaver(m.snapshots),
 		touched:   m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
@@ -196,7 +202,7 @@ func NewManager(o Options) (*Manager, error) {
 	}
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
-		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, JobCaps: o.JobCaps, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter, Space: o.Space,
+		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, JobCaps: o.JobCaps, Budgets: o.Budgets, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter, Space: o.Space,
 	})
 	if err != nil {
 		cancel()
@@ -214,6 +220,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(func() { m.periodically(o.SweepEvery, m.keepSizes) }) // the start has more urgent things to read
 	m.helpers.Go(func() { m.reads.Run(ctx) })
 	m.helpers.Go(func() { m.hub.snapshots.Run(ctx) })
+	m.helpers.Go(func() { m.budgets.Run(ctx) })
 	return m, nil
 }
 
@@ -226,6 +233,7 @@ func (m *Manager) Configure(s settings.Hub) error {
 	s.ResolveProjects()
 	m.settings.Store(&s)
 	m.pool.SetLimit(s.Limits.Agents)
+	m.budgets.Look()
 	for _, b := range m.opened() {
 		b.watchers.Changed.Ring() // the engine checks its settings again
 	}

@@ -45,6 +45,10 @@ type PromptRequest struct {
 	// Guest means that the person may not manage the session. The last places of the
 	// queue are not for guests.
 	Guest bool
+	// Begun means that the prompt belongs to a job that has started: no budget stops it.
+	Begun bool
+
+	stopped error // why the project's budget of today lets nothing begin; nil if it does not
 }
 
 // PromptResult is the latest outcome of a prompt.
@@ -130,6 +134,9 @@ func (i *intake) accept(r PromptRequest, reply func(PromptResult, error)) error 
 	}
 	if missing != nil {
 		return missing
+	}
+	if r.stopped != nil && !r.waits() && (!i.fold.Open || r.When == WhenNow) {
+		return r.stopped
 	}
 	if i.agent.status == AgentFailed {
 		i.agent.forgive() // a person decided to continue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/queue"
+	"github.com/abidehub/abide/session/budget"
 	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -192,7 +193,7 @@ func (m *Manager) readLeased(id string, lease journal.Lease) (*BackgroundSession
 	m.hub.lines.Forks.Add(id, forkOf(log.Metadata())) // its metadata may have been rebuilt
 	logger := m.logger.With("session", id)
 	b := &BackgroundSession{
-		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), lines: m.hub.lines, logger: logger,
+		id: id, log: log, lease: lease, front: newFront(), watchers: presence.New(), lines: m.hub.lines, budgets: m.budgets, logger: logger,
 		comments: comment.Open(log.Files(), func() event.Seq { return log.Marks().Visible }, logger), counting: make(chan struct{}, 1), acting: make(chan struct{}, 1),
 	}
 	r := recovery.New(log, q, m.settings.Load().Agent(log.Metadata().Agent).Delegating)
@@ -209,18 +210,15 @@ func (m *Manager) recover(b *BackgroundSession, r *recovery.Recovery) error {
 	}
 	b.shown.notable.restart(f.Seq)
 	meta := b.log.Metadata()
-	project := meta.Workspace
-	if w := worktreeOf(meta); w != nil {
-		project = w.Of
-	}
 	e := newEngine(foldedLog{
 		id: b.id, log: b.log, giveBack: b.lease.Release, queue: r.Queue, hub: m.hub, watchers: b.watchers, logger: b.logger, notable: &b.shown.notable,
-		workspace: meta.Workspace, project: project, agentName: meta.Agent, imported: meta.Imported,
+		workspace: meta.Workspace, project: budget.FolderOf(meta), agentName: meta.Agent, imported: meta.Imported,
 		fold: f, list: listLine{changed: true}, dirty: true,
 	}, b.front, stored)
 	e.health.blocked = b.log.Health().State == journal.HealthBlocked // the repair waits for space
 	e.reportQueue(meta.CreatedBy != "" && !meta.Imported)
 	e.resumes.again = b.resumeUnchanged
+	m.budgets.Ended(b.id, f.Seq) // a crash may have left the metadata behind the log
 	e.start()
 	return nil
 }

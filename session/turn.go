@@ -68,6 +68,7 @@ type turns struct {
 	restorer   *restorer
 	workspaces *workspaceWatcher
 	files      *fileStates
+	budget     budgetHold
 }
 
 // state returns the turn for State.
@@ -223,6 +224,10 @@ func (t *turns) takeNext(now time.Time) {
 		t.wake(due)
 		return
 	}
+	if held, again, words := t.budget.held(); held {
+		t.wait(now.Add(again), words)
+		return
+	}
 	switch t.agent.status {
 	case AgentReady:
 	case AgentAbsent:
@@ -256,6 +261,17 @@ func (t *turns) takeNext(now time.Time) {
 		return
 	}
 	t.watch(now)
+}
+
+// wait has the queue looked at again, and says why it waits, if there are words.
+func (t *turns) wait(until time.Time, words string) {
+	t.wake(until)
+	if words == "" {
+		return
+	}
+	if _, err := t.write(t.entries(event.Note{Method: noteBudget, Text: event.Text(words)})...); err != nil {
+		t.logger.Info("the session could not note why its queue waits", "err", err)
+	}
 }
 
 // recordEnd records the end of the turn reported by the agent. A second end of a

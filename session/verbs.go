@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/abidehub/abide/session/budget"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
@@ -15,8 +16,16 @@ import (
 // device. If the agent is busy, the prompt is queued: when Prompt returns queued,
 // it is in the queue on the device. A known prompt id gets its latest outcome and
 // changes nothing; with another payload than at first it is ErrConflict. A full
-// queue is ErrConflict too. An accepted prompt unarchives the session.
+// queue is ErrConflict too, and so is a prompt that would begin a turn while the budget of
+// its project is used up. An accepted prompt unarchives the session.
 func (b *BackgroundSession) Prompt(ctx context.Context, r PromptRequest) (PromptResult, error) {
+	if !r.Begun {
+		day, err := b.budgets.Stopped(ctx, budget.FolderOf(b.log.Metadata()))
+		if err != nil {
+			return PromptResult{}, err
+		}
+		r.stopped = stoppedBy(day)
+	}
 	return askLater(ctx, b.mail, func(e *engine, reply func(PromptResult, error)) {
 		e.intake.inOrder(func() { e.intake.take(r, reply) })
 	})

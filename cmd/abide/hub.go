@@ -118,7 +118,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait, TrashFor: settings.TrashFor, ExpireAfter: settings.ExpireAfter, Space: settings.Space,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
-		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Audits: settings.Audits, JobCaps: settings.JobCaps, Permissions: settings.Permissions, Limits: settings.Limits,
+		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Audits: settings.Audits, JobCaps: settings.JobCaps, Budgets: settings.Budgets, Permissions: settings.Permissions, Limits: settings.Limits,
 	})
 	if err != nil {
 		return h, err
@@ -214,7 +214,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	queues, directories := map[string]settings.Queue{}, map[string][]string{}
 	worktrees := settings.Worktrees{Folder: c.Worktrees, Copies: map[string][]string{}, Setups: map[string][]string{}}
 	git, tests, audits := map[string]settings.Git{}, map[string][]string{}, map[string]settings.Audits{}
-	caps := map[string]event.JobCaps{}
+	caps, budgets := map[string]event.JobCaps{}, map[string]settings.Budget{}
 	for dir, p := range c.Projects {
 		if p.Queue != nil {
 			queues[dir] = queueSettings(*p.Queue)
@@ -237,6 +237,9 @@ func (h *hub) settings(c config.Config) settings.Hub {
 		if p.JobCaps != (config.JobCaps{}) {
 			caps[dir] = event.JobCaps(p.JobCaps)
 		}
+		if p.Budget != nil {
+			budgets[dir] = settings.Budget(*p.Budget)
+		}
 		if p.Directories != nil {
 			directories[dir] = p.Directories
 		}
@@ -246,7 +249,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 	}
 	return settings.Hub{
 		Agents: h.agents.infos(c), Workspaces: workspaces, DefaultWorkspace: first, Own: h.agents.own,
-		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, Audits: audits, JobCaps: caps, UndoWait: c.UndoWait, TrashFor: time.Duration(c.Storage.TrashDays) * 24 * time.Hour, ExpireAfter: time.Duration(c.Storage.ExpiredDays) * 24 * time.Hour, Space: spaceSettings(c.Storage),
+		Queue: queueSettings(c.Queue), WorkspaceQueues: queues, Directories: directories, Worktrees: worktrees, Git: git, Tests: tests, Audits: audits, JobCaps: caps, Budgets: budgets, UndoWait: c.UndoWait, TrashFor: time.Duration(c.Storage.TrashDays) * 24 * time.Hour, ExpireAfter: time.Duration(c.Storage.ExpiredDays) * 24 * time.Hour, Space: spaceSettings(c.Storage),
 		Permissions: settings.Permissions{
 			DenyUnattended: c.Permissions.Unattended == "deny", WaitLimit: c.Permissions.WaitLimit,
 		},

@@ -6,7 +6,7 @@ import { paired } from './rig/paired.ts'
 import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
-const at = paired()
+const at = paired({ hub: { config: 'projects: {work: {budget: {tokens: 1000}}}\n' } })
 const desk: Size = { width: 1280, height: 800 }
 
 for (const size of [phone, desk])
@@ -26,6 +26,9 @@ for (const size of [phone, desk])
           .locator('rect')
           .count(),
       ).toBe(1)
+      const budgets = page.getByRole('list', { name: 'Budgets of today' })
+      expect(await budgets.textContent()).toMatch(/work\s*[1-9][0-9] % of today’s budget of 1.0k tokens/)
+      expect(await budgets.getByRole('progressbar', { name: /% of today’s budget/ }).count()).toBe(1)
       await page.getByText('Days as a table').click()
       const { total } = await at.hub.api<{ total: { tokens: number; turns: number } }>('GET', '/api/usage')
       expect(total.tokens).toBeGreaterThan(0)

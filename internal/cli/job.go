@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -309,7 +310,7 @@ func (v jobVerbs) show(job wire.JobInfo, err error) error {
 	}
 	rows := [][]string{{"job", job.JobID}, {"status", string(job.Status)}, {"task", plain.Line(job.Title)}, {"agent", plain.Line(job.Agent)}, {"folder", plain.Line(job.Repo)}}
 	for _, row := range [][]string{
-		{"branch", plain.Line(job.Branch)}, {"why", plain.Line(job.Error)}, {"last", plain.Line(job.Last)}, {"keep", string(job.Retention)},
+		{"branch", plain.Line(job.Branch)}, {"why", plain.Line(cmp.Or(job.Error, job.Waits))}, {"last", plain.Line(job.Last)}, {"keep", string(job.Retention)},
 	} {
 		if row[1] != "" {
 			rows = append(rows, row)

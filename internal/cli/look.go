@@ -300,6 +300,9 @@ func (p *Program) listUsage(u wire.Usage) error {
 	} else if err := p.table(usageTable(u)); err != nil {
 		return err
 	}
+	for _, b := range u.Budgets {
+		p.notice("%s", plain.Line(b.Text))
+	}
 	if u.LeftOut > 0 {
 		p.notice("%s left out; the total has them", counted(u.LeftOut, "line"))
 	}
@@ -433,7 +436,7 @@ func (p *Program) health() *cobra.Command {
 		if err := p.table(rows); err != nil {
 			return err
 		}
-		for _, problem := range []string{h.Schedules, h.Storage, h.Snapshots} {
+		for _, problem := range append([]string{h.Schedules, h.Storage, h.Snapshots}, h.Budgets...) {
 			if problem == "" {
 				continue
 			}

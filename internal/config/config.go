@@ -78,6 +78,8 @@ type Project struct {
 	Auditor  string
 	// JobCaps are the caps that jobs there have by default, and at most.
 	JobCaps JobCaps
+	// Budget is how much its sessions may use on a day; nil leaves it.
+	Budget *Budget
 	// Git is for acts on the branches of sessions there; nil leaves it.
 	Git *Git
 	// Directories are absolute ones in which the project's agents may work, too.

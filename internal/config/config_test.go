@@ -115,7 +115,7 @@ permissions: {unattended: deny, wait_limit: 1h}
 queue:
   {enabled: false, delay: 250ms, max_size: 3, titles: false, after_interruption: continue}
 projects:
-  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true, forge: forgejo, pull_requests: glab, sign: true}, jobs: {test_commands: [go test *], auditors: {judge: [~/bin/judge, -x], size: [check-size]}, auditor: judge, caps: {wall_s: 3600, round_s: 300, rounds: 50, tokens: 2000000, cost: 2.5, events: 20000, output_bytes: 5000000}}}}
+  {~/src: {queue: {enabled: true}}, rel.d/it's: {queue: {delay: 1m, max_size: 7, titles: true, after_interruption: hold}}, /bare: {worktree: {copy: [.env, a/b]}, git: {collaborators: true, push: true, forge: forgejo, pull_requests: glab, sign: true}, jobs: {test_commands: [go test *], auditors: {judge: [~/bin/judge, -x], size: [check-size]}, auditor: judge, caps: {wall_s: 3600, round_s: 300, rounds: 50, tokens: 2000000, cost: 2.5, events: 20000, output_bytes: 5000000}}, budget: {tokens: 2000000, cost: 9.5, stop: true}}}
 resume: {stale_after: 5m, auto: true, segmented_fallback: true, segment_tokens: 8000}
 limits: {sessions: 1, agents: 2, clients: 3, session_attachments_mib: 4, daily_attachments_mib: 5}
 outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
@@ -147,7 +147,8 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 			filepath.Join(filepath.Dir(l.Path), "rel.d/it's"): {Queue: &config.Queue{Delay: time.Minute, MaxSize: 7, Titles: true, AfterInterruption: "hold"}},
 			"/bare": {Worktree: &config.Worktree{Copy: []string{".env", "a/b"}}, Git: &config.Git{Collaborators: true, Push: true, Forge: "gitea", PullRequests: "glab", Sign: true}, Tests: []string{"go test *"},
 				Auditors: map[string][]string{"judge": {filepath.Join(home, "bin/judge"), "-x"}, "size": {"check-size"}}, Auditor: "judge",
-				JobCaps: config.JobCaps{WallS: 3600, RoundS: 300, Rounds: 50, Tokens: 2_000_000, Cost: 2.5, Events: 20_000, OutputBytes: 5_000_000}},
+				JobCaps: config.JobCaps{WallS: 3600, RoundS: 300, Rounds: 50, Tokens: 2_000_000, Cost: 2.5, Events: 20_000, OutputBytes: 5_000_000},
+				Budget:  &config.Budget{Tokens: 2_000_000, Cost: 9.5, WarnAt: 0.8, Stop: true}},
 		},
 		Resume:   config.Resume{StaleAfter: 5 * time.Minute, Auto: true, SegmentedFallback: true, SegmentTokens: 8000},
 		Limits:   config.Limits{Sessions: 1, Agents: 2, Clients: 3, SessionAttachmentsMiB: 4, DailyAttachmentsMiB: 5},
@@ -209,6 +210,12 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"an auditor's name", "projects:\n  ~/src:\n    jobs: {auditors: {a b: [x]}}\n", 3, "no name of an auditor"},
 		{"a program for pull requests that is none", "projects:\n  ~/src:\n    git: {push: true, pull_requests: hub}\n", 3, "none of gh, glab"},
 		{"pull requests without push", "projects:\n  ~/src:\n    git: {pull_requests: gh}\n", 3, "takes push: true"},
+		{"a budget of nothing", "projects:\n  ~/src:\n    budget: {stop: true}\n", 3, "projects.~/src.budget: a budget has tokens, cost or both"},
+		{"no tokens", "projects:\n  ~/src:\n    budget:\n      tokens: 0\n", 4, "projects.~/src.budget.tokens: 0 is no budget: leave it out for none"},
+		{"tokens in parts", "projects:\n  ~/src:\n    budget: {tokens: 1.5}\n", 3, "1.5 is not a whole number"},
+		{"a negative cost", "projects:\n  ~/src:\n    budget: {cost: -1}\n", 3, "projects.~/src.budget.cost: -1 is no budget"},
+		{"a cost without a number", "projects:\n  ~/src:\n    budget: {cost: .nan}\n", 3, "projects.~/src.budget.cost: NaN is no budget"},
+		{"a warning in percent", "projects:\n  ~/src:\n    budget: {tokens: 1, warn_at: 80}\n", 3, "projects.~/src.budget.warn_at: 80 is not a part of the budget such as 0.8"},
 		{"a cap that is none", "projects:\n  ~/src:\n    jobs:\n      caps: {rounds: 0}\n", 4, "projects.~/src.jobs.caps.rounds: 0 is no limit"},
 		{"a cap in parts", "projects:\n  ~/src:\n    jobs: {caps: {tokens: 1.5}}\n", 3, "not a whole number"},
 		{"an auditor that is none", "projects:\n  ~/src:\n    jobs: {auditors: {a: [x]}, auditor: b}\n", 3, "none of the auditors"},

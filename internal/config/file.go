@@ -79,6 +79,7 @@ type fileProject struct {
 	Worktree *fileWorktree     `yaml:"worktree"`
 	Git      *fileGit          `yaml:"git"`
 	Jobs     *fileProjectJobs  `yaml:"jobs"`
+	Budget   *fileBudget       `yaml:"budget"`
 
 	Directories []string `yaml:"directories"`
 }

@@ -108,6 +108,12 @@ func (r reader) applyProject(c *Config, dir string, f fileProject, keys ...strin
 		}
 		p.Tests, p.Auditors, p.Auditor = f.Jobs.TestCommands, f.Jobs.Auditors, f.Jobs.Auditor
 	}
+	if f.Budget != nil {
+		p.Budget = &Budget{}
+		if field, err := f.Budget.apply(p.Budget); err != nil {
+			return wrong(err, slices.DeleteFunc([]string{"budget", field}, func(name string) bool { return name == "" })...)
+		}
+	}
 	for _, name := range f.Directories {
 		at, err := r.loader.absolute(name, r.base)
 		if err == nil && name == "" {

@@ -21,6 +21,7 @@ import (
 //	run COMMAND    asks to run a command
 //	say TEXT       says it
 //	use N          reports N tokens
+//	pay N          reports that its session cost N USD
 //	fail TEXT      ends the turn with an error of the model's provider
 //	mode MODE      goes into a mode, and waits until it gets another, or for a cancel
 //	branch B       switches to the new branch B
@@ -149,6 +150,10 @@ func (p *player) play(prompt event.UserPrompt) {
 			var n int64
 			_, _ = fmt.Sscan(arg, &n)
 			p.say(event.Usage{Used: n, Size: 1 << 20})
+		case "pay":
+			var amount float64
+			_, _ = fmt.Sscan(arg, &amount)
+			p.say(event.Usage{Used: 1, Size: 1 << 20, Cost: &event.Cost{Amount: amount, Currency: "USD"}})
 		case "mode":
 			p.say(event.Mode{ModeID: arg})
 			select {

@@ -25,6 +25,17 @@ func Line(info list.Info) wire.JobInfo {
 	return out
 }
 
+// Told is Line, with why the job waits if a budget holds it.
+func (r *Runner) Told(ctx context.Context, info list.Info) wire.JobInfo {
+	out := Line(info)
+	if out.Status == event.JobQueued {
+		if day, err := r.manager.BudgetStops(ctx, folderOf(info)); err == nil && day != nil {
+			out.Waits = day.Words()
+		}
+	}
+	return out
+}
+
 // Job returns a job: its line, and how far it is.
 func (r *Runner) Job(ctx context.Context, id string) (list.Info, session.JobState, error) {
 	b, err := r.manager.Session(ctx, id)
@@ -46,7 +57,7 @@ func (r *Runner) Info(ctx context.Context, id string) (wire.JobInfo, error) {
 
 // whole adds to a job's line what it was given, its result and what it used.
 func (r *Runner) whole(ctx context.Context, info list.Info, job session.JobState) wire.JobInfo {
-	out := Line(info)
+	out := r.Told(ctx, info)
 	given := job.Given
 	out.Input, out.ResultSummary, out.Verdicts, out.Unheld = &given, job.Answer, job.Verdicts, job.Unheld
 	out.Usage = &wire.JobUsage{Rounds: job.Rounds, Tokens: job.Tokens, Cost: job.Cost, Events: job.Events, OutputBytes: job.Output}

@@ -103,11 +103,17 @@ func (r *Runner) Run(ctx context.Context) {
 	r.take(r.manager.Jobs(), nil)
 	for {
 		own := r.changed.Listen()
-		r.start(ctx)
+		stopped, held := r.stopped(ctx)
+		r.start(ctx, stopped)
+		var again <-chan time.Time
+		if held {
+			again = time.After(lookAtBudgets)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-own:
+		case <-again:
 		case <-sessions:
 			sessions = r.manager.Changed()
 			changed, gone, now := r.manager.ChangesSince(seen)
@@ -148,12 +154,36 @@ func (r *Runner) places(changed []list.Info) map[string]string {
 	return places
 }
 
+// lookAtBudgets is how often the clock is looked at while a budget holds a job: a timer does
+// not see that the machine slept or that the clock was set.
+const lookAtBudgets = 30 * time.Second
+
+// stopped tells the folders of waiting jobs in which nothing begins today, because a budget
+// is used up. held means that there are some.
+func (r *Runner) stopped(ctx context.Context) (stopped func(folder string) bool, held bool) {
+	r.mu.Lock()
+	folders := map[string]bool{}
+	for _, w := range r.line.jobs {
+		if w.queued {
+			folders[w.folder] = false
+		}
+	}
+	r.mu.Unlock()
+	for folder := range folders {
+		day, err := r.manager.BudgetStops(ctx, folder)
+		if err == nil && day != nil {
+			folders[folder], held = true, true
+		}
+	}
+	return func(folder string) bool { return folders[folder] }, held
+}
+
 // start begins what may begin now: first the jobs that run according to their logs, then
 // those that wait, as the settings allow.
-func (r *Runner) start(ctx context.Context) {
+func (r *Runner) start(ctx context.Context, stopped func(folder string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range r.line.next(*r.settings.Load(), r.going) {
+	for _, id := range r.line.next(*r.settings.Load(), r.going, stopped) {
 		r.going[id] = true
 		r.runs.Go(func() {
 			err := r.run(ctx, id)

@@ -62,6 +62,7 @@ type options struct {
 	sweep  time.Duration    // how often these are looked at
 	trash  time.Duration    // how long what is deleted can be restored
 	limits settings.Limits
+	budget *settings.Budget // of the folder
 }
 
 // states is where the hub keeps states of files.
@@ -102,8 +103,13 @@ func start(t *testing.T, o options) *hub {
 		o.folder = t.TempDir()
 	}
 	o.agent.Name = "player"
+	budgets := map[string]settings.Budget{}
+	if o.budget != nil {
+		budgets[o.folder] = *o.budget
+	}
 	manager, err := session.NewManager(session.Options{
-		Store: o.device.Open(), StartAgent: o.cast.start, Strict: true,
+		Budgets: budgets,
+		Store:   o.device.Open(), StartAgent: o.cast.start, Strict: true,
 		Agents: []settings.Agent{o.agent, {Name: "other"}, {Name: "third"}, {Name: "fourth"}}, Workspaces: []string{o.folder}, DefaultWorkspace: o.folder,
 		States: filestate.New(o.git, o.states(t), nil, slog.New(slog.DiscardHandler)),
 		Limits: o.limits, Now: o.clock, SweepEvery: o.sweep, TrashFor: o.trash, Git: o.git, Worktrees: settings.Worktrees{Folder: o.copies}, Audits: map[string]settings.Audits{o.folder: o.audits}, JobCaps: o.caps,

@@ -14,6 +14,7 @@ import (
 // waiting is a job that has not ended.
 type waiting struct {
 	id, agent, project string
+	folder             string // whose settings count
 	priority           int
 	made               time.Time
 	queued             bool // it has not started
@@ -41,8 +42,8 @@ func (l *line) put(info list.Info, place string) {
 		place = was.place
 	}
 	l.jobs[info.SessionID] = waiting{
-		place: place,
-		id:    info.SessionID, agent: info.Agent, project: cmp.Or(projectOf(info), info.Workspace),
+		place: place, folder: folderOf(info),
+		id: info.SessionID, agent: info.Agent, project: cmp.Or(projectOf(info), info.Workspace),
 		priority: info.Job.Priority, made: info.CreatedAt, queued: info.Job.Status == event.JobQueued,
 	}
 }
@@ -55,12 +56,20 @@ func projectOf(info list.Info) string {
 	return info.ProjectRoot
 }
 
+// folderOf is the folder whose settings count for a job.
+func folderOf(info list.Info) string {
+	if info.Worktree != nil {
+		return info.Worktree.Of
+	}
+	return info.Workspace
+}
+
 // next returns the jobs to bring forward now. going are those that already are: they take
 // the places of the settings. Jobs that started earlier come at once. Of those that wait,
 // the ones with the highest priority come first; among them those of the project with the
 // fewest running jobs, or else of the one whose turn was longest ago, so that no project
-// waits for all of another's; then the oldest.
-func (l *line) next(s Settings, going map[string]bool) (ids []string) {
+// waits for all of another's; then the oldest. Those in a folder that is stopped wait.
+func (l *line) next(s Settings, going map[string]bool, stopped func(folder string) bool) (ids []string) {
 	agents, projects, places, running := map[string]int{}, map[string]int{}, []string(nil), 0
 	count := func(w waiting) {
 		agents[w.agent]++
@@ -76,7 +85,7 @@ func (l *line) next(s Settings, going map[string]bool) (ids []string) {
 		case !w.queued:
 			count(w)
 			ids = append(ids, w.id)
-		default:
+		case !stopped(w.folder):
 			queue = append(queue, w)
 		}
 	}

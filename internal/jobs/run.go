@@ -297,7 +297,7 @@ func (t *trip) prompt(ctx context.Context, b *session.BackgroundSession, job ses
 			text += "\n- " + f
 		}
 	}
-	_, err := b.Prompt(ctx, session.PromptRequest{PromptID: "job-" + t.id, Text: text, Attachments: job.Given.Attachments, Actor: madeBy(b)})
+	_, err := b.Prompt(ctx, session.PromptRequest{PromptID: "job-" + t.id, Text: text, Attachments: job.Given.Attachments, Actor: madeBy(b), Begun: true})
 	return err
 }
 

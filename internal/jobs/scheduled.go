@@ -33,10 +33,20 @@ func (r *Runner) MadeBy(by event.Actor, key string) (id string, made bool) {
 	return r.manager.JobMadeBy(by, key)
 }
 
-// MakeOnce makes the job of a key for a schedule, unless it is made.
+// MakeOnce makes the job of a key for a schedule, unless it is made. It is ErrConflict while
+// the budget of the project is used up.
 func (r *Runner) MakeOnce(ctx context.Context, in wire.NewJob, by event.Actor, key, schedule string) (id string, err error) {
 	o := OrderOf(in, by, key)
 	o.Job.ScheduleID = schedule
+	if folder, err := r.manager.Settings().Resolve(o.Session.Workspace); err == nil { // else Create refuses it
+		day, err := r.manager.BudgetStops(ctx, folder)
+		if err != nil {
+			return "", err
+		}
+		if day != nil {
+			return "", fmt.Errorf("%w: %s", state.ErrConflict, day.Words())
+		}
+	}
 	info, _, err := r.Create(ctx, o)
 	return info.SessionID, err
 }

@@ -44,7 +44,7 @@ func healthRoute(s *API, c *call) error {
 		clients, ignored := s.live.Clients(), s.live.Ignored()
 		notified, resumes := s.notify.Counts(), wire.ResumeCounts(s.manager.ResumeCounts())
 		answer.Schedules = s.schedules.Problem()
-		answer.Storage = s.manager.SpaceWarning()
+		answer.Storage, answer.Budgets = s.manager.SpaceWarning(), s.manager.BudgetWarnings()
 		answer.Snapshots = s.manager.SnapshotProblem()
 		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}

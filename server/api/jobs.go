@@ -81,16 +81,16 @@ func createJobRoute(s *API, c *call, in wire.NewJob) error {
 	if err != nil {
 		return err
 	}
-	return c.madeJob(info, made)
+	return c.madeJob(s, info, made)
 }
 
 // madeJob answers with a new job, or with that of an earlier request.
-func (c *call) madeJob(info list.Info, made bool) error {
+func (c *call) madeJob(s *API, info list.Info, made bool) error {
 	c.w.Header().Set("Location", "/api/jobs/"+info.SessionID)
 	if !made {
-		return c.reply(http.StatusOK, jobs.Line(info))
+		return c.reply(http.StatusOK, s.jobs.Told(c.r.Context(), info))
 	}
-	return c.reply(http.StatusCreated, jobs.Line(info))
+	return c.reply(http.StatusCreated, s.jobs.Told(c.r.Context(), info))
 }
 
 func jobsRoute(s *API, c *call) error {
@@ -113,7 +113,7 @@ func jobsRoute(s *API, c *call) error {
 	}
 	answer := wire.Jobs{Jobs: []wire.JobInfo{}, NextCursor: page.NextCursor}
 	for _, info := range page.Sessions {
-		answer.Jobs = append(answer.Jobs, jobs.Line(info))
+		answer.Jobs = append(answer.Jobs, s.jobs.Told(c.r.Context(), info))
 	}
 	return c.reply(http.StatusOK, answer)
 }
@@ -128,7 +128,7 @@ func discardOthersRoute(s *API, c *call) error {
 	}
 	answer := wire.Jobs{Jobs: []wire.JobInfo{}}
 	for _, info := range ending {
-		answer.Jobs = append(answer.Jobs, jobs.Line(info))
+		answer.Jobs = append(answer.Jobs, s.jobs.Told(c.r.Context(), info))
 	}
 	return c.reply(http.StatusOK, answer)
 }
@@ -197,5 +197,5 @@ func retryJobRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.madeJob(info, made)
+	return c.madeJob(s, info, made)
 }

@@ -73,6 +73,18 @@ func usageRoute(s *API, c *call) error {
 		By: string(question.By), From: q.Get("from"), To: q.Get("to"), Zone: time.Now().In(question.Zone).Format("MST -07:00"),
 		Rows: make([]wire.UsageRow, 0, len(a.Rows)), LeftOut: a.LeftOut, Total: usageSum(a.Total), Behind: a.Behind,
 	}
+	if c.grant.May(auth.Read, "") {
+		days, err := s.manager.Budgets(c.r.Context())
+		if err != nil {
+			return err
+		}
+		for _, d := range days {
+			answer.Budgets = append(answer.Budgets, wire.UsageBudget{
+				Project: d.Project, Tokens: d.Tokens, Cost: d.Cost, WarnAt: d.WarnAt, Stop: d.Stop,
+				Used: usageSum(d.Used), Part: d.Part(), Until: d.Until, Text: d.Words(),
+			})
+		}
+	}
 	for _, r := range a.Rows {
 		answer.Rows = append(answer.Rows, wire.UsageRow{
 			Day: r.Day, SessionID: r.SessionID, Name: r.Name, Turn: r.Turn, Project: r.Project, Agent: r.Agent, At: r.At, Used: usageSum(r.Sum),

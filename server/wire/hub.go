@@ -29,6 +29,8 @@ type Health struct {
 	Storage string `json:"storage,omitempty"`
 	// Snapshots says that a snapshot of a session cannot be saved; absent otherwise.
 	Snapshots string `json:"snapshots,omitempty"`
+	// Budgets are sentences about the projects' budgets of today that are nearly used up.
+	Budgets []string `json:"budgets,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
 }

@@ -86,7 +86,9 @@ type JobInfo struct {
 	Title       string          `json:"title"`
 	Status      event.JobStatus `json:"status"`
 	// Error says why it is parked, or why it was not completed.
-	Error      string             `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Waits says why a queued job does not start today: the budget of its project is used up.
+	Waits      string             `json:"waits,omitempty"`
 	Priority   int                `json:"priority,omitempty"`
 	Retention  event.JobRetention `json:"retention,omitempty"`
 	CreatedAt  time.Time          `json:"created_at"`

@@ -22,6 +22,30 @@ type Usage struct {
 	Total   UsageSum `json:"total"`
 	// Behind counts the sessions with events that are not counted yet: ask again.
 	Behind int `json:"behind,omitempty"`
+	// Budgets are those of projects that have one, by folder, for a credential of all
+	// sessions. They are of today, whatever the question is.
+	Budgets []UsageBudget `json:"budgets,omitempty"`
+}
+
+// UsageBudget is how much a project may use on a day, and what it used today.
+type UsageBudget struct {
+	// Project is the folder that has the budget.
+	Project string `json:"project"`
+	// Tokens and Cost are the budget; absent is no bound of that kind. Cost is in the
+	// currency that the agents report.
+	Tokens int64   `json:"tokens,omitempty"`
+	Cost   float64 `json:"cost,omitempty"`
+	// WarnAt is the part from which the hub warns. Stop means that nothing new begins on a
+	// day on which all is used.
+	WarnAt float64  `json:"warn_at"`
+	Stop   bool     `json:"stop,omitempty"`
+	Used   UsageSum `json:"used"`
+	// Part is how much is used: 1 is all. Of tokens and cost it is the larger part.
+	Part float64 `json:"part"`
+	// Until is when the next day begins.
+	Until time.Time `json:"until"`
+	// Text says it in a sentence.
+	Text string `json:"text"`
 }
 
 // UsageRow is what a group of turns used. It has the names that all of its turns share.

@@ -216,7 +216,9 @@ type Hub struct {
 	// Audits are the auditors of projects.
 	Audits map[string]Audits
 	// JobCaps are the caps that a project's jobs have by default, and at most.
-	JobCaps     map[string]event.JobCaps
+	JobCaps map[string]event.JobCaps
+	// Budgets are those of a day of a project.
+	Budgets     map[string]Budget
 	Permissions Permissions
 	Limits      Limits
 	// UndoWait is how long a prompt waits at most until the files are kept as they are
@@ -228,6 +230,17 @@ type Hub struct {
 	// never.
 	ExpireAfter time.Duration
 	Space       Space
+}
+
+// Budget is how much the sessions of a project may use on a day. 0 is no bound of that kind.
+type Budget struct {
+	Tokens int64
+	// Cost is in the currency that the agents report; several are not added up.
+	Cost float64
+	// WarnAt is the part, above 0 and at most 1, from which the hub warns. With Stop nothing
+	// new begins on a day on which all is used.
+	WarnAt float64
+	Stop   bool
 }
 
 // Space says how much sessions may take, and when old ones are put away.
@@ -327,6 +340,10 @@ func (s *Hub) CapsFor(workspace string) event.JobCaps {
 	return caps
 }
 
+// BudgetFor returns the budget of a day for sessions in a folder, and the directory that has
+// it; empty if there is none.
+func (s *Hub) BudgetFor(folder string) (b Budget, dir string) { return nearest(s.Budgets, folder) }
+
 // GitFor returns what may be done on the branch of a session in workspace.
 func (s *Hub) GitFor(workspace string) Git {
 	git, _ := nearest(s.Git, workspace)
@@ -370,7 +387,7 @@ func (a Agent) Continuing(agentSessionID, workspace string) string {
 func (s *Hub) ResolveProjects() {
 	s.Directories, s.Worktrees.Setups = resolved(s.Directories), resolved(s.Worktrees.Setups)
 	s.Git, s.Tests, s.Audits = resolved(s.Git), resolved(s.Tests), resolved(s.Audits)
-	s.JobCaps = resolved(s.JobCaps)
+	s.JobCaps, s.Budgets = resolved(s.JobCaps), resolved(s.Budgets)
 	s.WorkspaceQueues, s.Worktrees.Copies = resolved(s.WorkspaceQueues), resolved(s.Worktrees.Copies)
 }
 

@@ -1275,6 +1275,7 @@ export interface JobInfo {
   title: string
   status: JobStatus
   error?: string
+  waits?: string
   priority?: number
   retention?: JobRetention
   created_at: string
@@ -2144,6 +2145,18 @@ export interface UsageRow {
   used: UsageSum
 }
 
+export interface UsageBudget {
+  project: string
+  tokens?: number
+  cost?: number
+  warn_at: number
+  stop?: boolean
+  used: UsageSum
+  part: number
+  until: string
+  text: string
+}
+
 export interface Usage {
   by: string
   from?: string
@@ -2153,6 +2166,7 @@ export interface Usage {
   left_out?: number
   total: UsageSum
   behind?: number
+  budgets?: UsageBudget[]
 }
 
 export type NotifyKind = 'permission' | 'form' | 'turn_over' | 'failed' | 'interrupted' | 'job' | 'withdrawn' | 'test'
@@ -2266,6 +2280,7 @@ export interface Health {
   schedules?: string
   storage?: string
   snapshots?: string
+  budgets?: string[]
   sessions: SessionProblem[]
 }
 
