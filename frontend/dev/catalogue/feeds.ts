@@ -234,11 +234,46 @@ const interrupted = (name: string, over: Partial<Offer> = {}, does: State['does'
   }
 }
 
+/** What the hub saved of a session before its log is read. */
+const saved = {
+  timestamp: '2026-02-21T14:03:07Z',
+  agent_context: {
+    conversation_history: [
+      { role: 'user', content: 'Mend the importer: it drops every second row.', seq: 2, turn: 1 },
+      {
+        role: 'assistant',
+        content:
+          'Found it. `keep` drops **every** row whose name ends in a blank.\n\n- I changed `keep`\n- and its test',
+        seq: 9,
+        turn: 1,
+      },
+    ],
+  },
+}
+
 export const feeds: State[] = [
   {
     name: 'session, paused',
     path,
     messages: held(turn(30), { paused: { by: 'phone', at: new Date(Date.now() - 90_000).toISOString() } }),
+  },
+  {
+    name: 'session, with what is left of the plan',
+    path,
+    messages: held(turn(30), {
+      suggestions: [
+        'Write the tests of the importer',
+        'Look at the other callers of keep() as well',
+        'Commit',
+      ],
+    }),
+  },
+  {
+    name: 'session, as it was saved',
+    path,
+    messages: opened,
+    hub: () => ({ answers: async () => true, ask: async () => saved }),
+    does: [{ wait: 2_300 }],
   },
   { name: 'session, loading', path, messages: opened, does: [{ wait: 200 }] },
   {

@@ -209,6 +209,7 @@ const state = object(
     config: object({}),
     commands,
     usage,
+    suggestions: list(text),
     agent: or(
       object({
         name: or(words, ''),
