@@ -211,7 +211,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(m.wakeSessions)
 	m.helpers.Go(m.recoverWorktrees)
 	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
-	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads, m.keepUsage} {
+	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads, m.keepUsage, m.archiveByAge} {
 		m.helpers.Go(func() {
 			step()
 			m.periodically(o.SweepEvery, step)
@@ -361,8 +361,14 @@ func (m *Manager) Update(ctx context.Context, id string, p Patch) error {
 			return err
 		}
 	}
+	back := p.Archived != nil && !*p.Archived && b.Info().Archived && m.settings.Load().Space.ArchiveAfter > 0
 	if err := b.label(ctx, p); err != nil {
 		return fmt.Errorf("update session: %w", b.stuck(err))
+	}
+	if back {
+		if err := m.noteUnarchived(b, p.By); err != nil {
+			m.logger.Warn("a session does not say that it was taken out of the archive", "session", id, "err", err)
+		}
 	}
 	if err := b.log.FlushMetadata(ctx); err != nil {
 		// The labels are on the device, and the log retries the metadata.

@@ -17,6 +17,9 @@ type Storage struct {
 	// ExpiredDays is for how many days nothing happens in an idle session until it is
 	// expired; 0 is never.
 	ExpiredDays int
+	// ArchiveDays is for how many days nothing happens in a session until it is archived; 0
+	// is never.
+	ArchiveDays int
 	// QuotaMiB is how much all sessions may take; 0 is any amount. From WarnAt of it, between
 	// 0 and 1, the hub warns. It deletes nothing for it.
 	QuotaMiB int
@@ -35,6 +38,7 @@ type Clean struct {
 type fileStorage struct {
 	TrashDays   *float64  `yaml:"trash_days"`
 	ExpiredDays *float64  `yaml:"expired_days"`
+	ArchiveDays *float64  `yaml:"archive_days"`
 	QuotaMiB    *float64  `yaml:"quota_mib"`
 	WarnAt      *float64  `yaml:"warn_at"`
 	Clean       fileClean `yaml:"clean"`
@@ -56,6 +60,7 @@ func (f fileStorage) apply(c *Storage) (path string, err error) {
 	}{
 		{"$.storage.trash_days", &c.TrashDays, f.TrashDays},
 		{"$.storage.expired_days", &c.ExpiredDays, f.ExpiredDays},
+		{"$.storage.archive_days", &c.ArchiveDays, f.ArchiveDays},
 		{"$.storage.quota_mib", &c.QuotaMiB, f.QuotaMiB},
 	} {
 		if count.from == nil {

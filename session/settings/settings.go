@@ -249,7 +249,10 @@ type Space struct {
 	// deletes nothing for it.
 	Quota  int64
 	WarnAt float64
-	Clean  Clean
+	// ArchiveAfter is for how long nothing happens in a session until it is archived; 0 is
+	// never.
+	ArchiveAfter time.Duration
+	Clean        Clean
 }
 
 // Clean puts sessions away in which nothing happened for After, each Every.
