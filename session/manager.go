@@ -16,6 +16,7 @@ import (
 	"github.com/abidehub/abide/session/budget"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/filestate"
+	"github.com/abidehub/abide/session/index"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/problem"
@@ -99,6 +100,8 @@ type Options struct {
 	// SweepEvery is the interval of removing old uploads and what was in the trash for
 	// long enough; 0 is 10 minutes.
 	SweepEvery time.Duration
+	// IndexDir is the directory of the search index. Empty: there is none.
+	IndexDir string
 	// SearchPatience is how long a search waits for a slot; 0 is 10 seconds.
 	SearchPatience time.Duration
 	// Strict panics for a bug in the order of steps, in tests. Otherwise it is logged,
@@ -130,6 +133,7 @@ type Manager struct {
 	helpers sync.WaitGroup // goroutines that open sessions; Close waits
 
 	search  *search.Sessions
+	index   *index.Index // nil if there is none
 	used    *usage.Book
 	budgets *budget.Keeper
 	// snapshots has the snapshots of all sessions.
@@ -186,7 +190,6 @@ func NewManager(o Options) (*Manager, error) {
 		broken:    map[string]*problem.Error{},
 
 		creating: creations{running: map[creationKey]chan struct{}{}},
-		search:   search.NewSessions(o.Store, o.SearchPatience),
 		used:     usage.NewBook(o.Store, o.Logger),
 
 		snapshots: snapshot.NewBook(o.Store, o.Logger),
@@ -200,6 +203,7 @@ func NewManager(o Options) (*Manager, error) {
 		touched:   m.changes.Touch, lost: m.lose, logger: o.Logger, strict: o.Strict,
 		answered: o.RuleAnswered,
 	}
+	m.openSearch(o)
 	err = m.Configure(settings.Hub{
 		Agents: o.Agents, Workspaces: o.Workspaces, DefaultWorkspace: o.DefaultWorkspace, Own: o.Own,
 		Queue: o.Queue, WorkspaceQueues: o.WorkspaceQueues, Directories: o.Directories, Git: o.Branches, Worktrees: o.Worktrees, Tests: o.Tests, Audits: o.Audits, JobCaps: o.JobCaps, Budgets: o.Budgets, Permissions: o.Permissions, Limits: o.Limits, UndoWait: o.UndoWait, TrashFor: o.TrashFor, ExpireAfter: o.ExpireAfter, Space: o.Space,
@@ -221,6 +225,9 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(func() { m.reads.Run(ctx) })
 	m.helpers.Go(func() { m.hub.snapshots.Run(ctx) })
 	m.helpers.Go(func() { m.budgets.Run(ctx) })
+	if m.index != nil {
+		m.helpers.Go(func() { m.index.Run(ctx, m.changes) })
+	}
 	return m, nil
 }
 
@@ -313,9 +320,6 @@ func (m *Manager) ChangesSince(v uint64) (changed []list.Info, gone []string, no
 	}
 	return changed, gone, now
 }
-
-// Search finds text in the sessions. It opens none.
-func (m *Manager) Search() *search.Sessions { return m.search }
 
 // Reads returns people's read marks.
 func (m *Manager) Reads() *list.ReadMarks { return m.reads }

@@ -116,7 +116,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		InspectWorkspace: folders.inspect, Git: folders.git, OwnersEnv: h.ownersEnv(),
 		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait, TrashFor: settings.TrashFor, ExpireAfter: settings.ExpireAfter, Space: settings.Space,
-		Store: h.store.Journal(), SpoolDir: h.store.Dir(), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
+		Store: h.store.Journal(), SpoolDir: h.store.Dir(), IndexDir: filepath.Join(h.store.Dir(), "derived"), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
 		Agents: settings.Agents, Workspaces: settings.Workspaces, Own: settings.Own, DefaultWorkspace: settings.DefaultWorkspace,
 		Queue: settings.Queue, WorkspaceQueues: settings.WorkspaceQueues, Directories: settings.Directories, Branches: settings.Git, Worktrees: settings.Worktrees, Tests: settings.Tests, Audits: settings.Audits, JobCaps: settings.JobCaps, Budgets: settings.Budgets, Permissions: settings.Permissions, Limits: settings.Limits,
 	})

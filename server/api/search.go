@@ -18,13 +18,13 @@ func searchRows() section {
 	return section{
 		title: "Search",
 		about: []string{
-			"Words are found in any order in one prompt, message, or tool's title and command, a phrase in double quotes as it is. Case, the form of Unicode, `*` and backquotes do not count. In each session the newest is first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
+			"Words are found in any order in one prompt, message, or tool's title and command, a phrase in double quotes as it is. Case, the form of Unicode, `*` and backquotes do not count. Of the newest 500 hits those where each word stands alone come first, then those where each begins a word: the sessions by their best hit, then the newest; then the next 500. With `session` the newest is first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
 		},
 		rows: []route{
 			{
 				"GET", "/api/search", auth.Credential, auth.Read, true, searchRoute,
 				doc{
-					summary: "Find a text in sessions, newest sessions first. A call ends after about half a second; while done is false, next_cursor continues.",
+					summary: "Find a text in sessions. A call ends after about half a second; while done is false, next_cursor continues.",
 					out:     wire.FoundPage{}, status: 200,
 					query: []param{
 						{"q", "words and \"phrases\", at most 256 bytes", ""},
@@ -48,8 +48,8 @@ func searchRoute(s *API, c *call) error {
 	if asked := q.Get("session"); asked != "" {
 		only = asked
 	}
-	request := search.Request{Text: q.Get("q"), Only: only, Limit: limit, Cursor: q.Get("cursor")}
-	if !c.grant.May(auth.Read, request.Only) {
+	request := search.Request{Text: q.Get("q"), Filter: search.Filter{Session: only}, Limit: limit, Cursor: q.Get("cursor")}
+	if !c.grant.May(auth.Read, request.Session) {
 		return Forbidden()
 	}
 	page, err := s.manager.Search().Find(c.r.Context(), request)

@@ -31,8 +31,21 @@ type Health struct {
 	Snapshots string `json:"snapshots,omitempty"`
 	// Budgets are sentences about the projects' budgets of today that are nearly used up.
 	Budgets []string `json:"budgets,omitempty"`
+	// Index is how far the search index is.
+	Index *IndexProgress `json:"index,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
+}
+
+// IndexProgress is how far the search index is. A search reads from the files what it does not
+// have.
+type IndexProgress struct {
+	// Sessions are in the index.
+	Sessions int `json:"sessions"`
+	// Behind have events that are not in it yet.
+	Behind int `json:"behind"`
+	// Problem says why it does not go on; absent if it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // ResumeCounts counts the interrupted turns in the logs of all sessions and their

@@ -123,81 +123,40 @@ func decoded(line []byte) (lineText, bool) {
 	if !ok {
 		return lineText{}, false
 	}
-	text, err := json.Marshal(r.text)
-	return lineText{joined: r.event.Type == event.TypeAgentMessage, id: []byte(r.messageID), texts: [2][]byte{text}}, err == nil
+	text, err := json.Marshal(r.Text)
+	return lineText{joined: r.event.Type == event.TypeAgentMessage, id: []byte(r.MessageID), texts: [2][]byte{text}}, err == nil
 }
 
 // reading is a decoded line.
 type reading struct {
-	event           event.Event
-	messageID, text string
-	at              int // where its text begins in the passage
+	event event.Event
+	Said
 }
 
 // read decodes a line. A line that is no event has no text: damage is reported by the
 // log.
 func read(line []byte) (r reading, ok bool) {
-	var data struct {
-		MessageID string          `json:"message_id"`
-		Text      event.Text      `json:"text"`
-		Title     event.Text      `json:"title"`
-		RawInput  json.RawMessage `json:"raw_input"`
-	}
-	if json.Unmarshal(line, &r.event) != nil || json.Unmarshal(r.event.Data, &data) != nil {
+	if json.Unmarshal(line, &r.event) != nil {
 		return reading{}, false
 	}
-	r.messageID, r.text = data.MessageID, string(data.Text)
-	switch r.event.Type {
-	case event.TypeUserPrompt, event.TypeAgentMessage:
-	case event.TypeToolCall, event.TypeToolCallUpdate:
-		r.text = string(data.Title)
-		if command := commandIn(data.RawInput); command != "" && command != r.text {
-			r.text += "\n" + command
-		}
-	default:
-		return reading{}, false
-	}
-	return r, r.text != ""
-}
-
-// commandIn is the command in a tool's input; empty if it has none.
-func commandIn(input []byte) string {
-	var members map[string]json.RawMessage
-	var command event.Text
-	if json.Unmarshal(input, &members) != nil || json.Unmarshal(members["command"], &command) != nil {
-		return ""
-	}
-	return string(command)
+	r.Said, ok = SaidBy(r.event)
+	return r, ok
 }
 
 // match adds the hit in a passage's lines, if there is one that begins below end.
 func (q *Query) match(hits []Hit, source Source, lines [][]byte, end event.Seq) []Hit {
-	var whole strings.Builder
-	var all []reading
+	var p Passage
 	for _, line := range lines {
 		if r, ok := read(line); ok {
-			r.at = whole.Len()
-			all = append(all, r)
-			whole.WriteString(r.text)
+			p.Add(r.event, r.Said)
 		}
 	}
-	text := whole.String()
-	folded, begins, ends := foldedFrom(text)
-	if !q.in(folded) {
+	hit, _, ok := q.In(p)
+	if !ok || hit.Seq >= end || hit.Seq <= source.After {
 		return hits
 	}
-	at := bytes.Index(folded, q.parts[0])
-	from, to := int(begins[at]), int(ends[at+len(q.parts[0])-1])
-	n, _ := slices.BinarySearchFunc(all, from+1, func(r reading, at int) int { return r.at - at })
-	first := all[n-1].event
-	if first.Seq >= end {
-		return hits
-	}
-	snippet, start := excerpt(text, from, to)
-	return append(hits, Hit{
-		SessionID: source.SessionID, Name: source.Name, Seq: first.Seq, Type: first.Type, Time: first.Time,
-		Snippet: snippet, Ranges: q.ranges(snippet, [2]int{start, start + units(text[from:to])}),
-	})
+	hit.SessionID, hit.Name = source.SessionID, source.Name
+	return append(hits, hit)
 }
 
 // in tells whether a folded text has all parts of the query.

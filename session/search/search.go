@@ -1,6 +1,7 @@
 // Package search finds text in sessions.
 //
-// It reads the stored lines themselves (journal.Store.Lines), backwards in windows, and keeps nothing: no
+// It asks an Index, and for what that does not have it reads the stored lines themselves
+// (journal.Store.Lines), backwards in windows. It keeps nothing: no
 // log is opened for writing, recovered or held in memory. It searches prompts, the
 // agent's messages and the titles and commands of its tools; chunks of one message
 // are joined first, so that a phrase is found across them. Words are found in any order;
@@ -38,6 +39,13 @@ type Source struct {
 	Lines func() ([]journal.Part, error)
 	// MaxSeq is the last event that readers may see.
 	MaxSeq event.Seq
+	// Epoch is the log's identity, and MinSeq its first event. The files are searched
+	// without them.
+	Epoch     string
+	MinSeq    event.Seq
+	UpdatedAt time.Time
+	// After is the event after which the files are searched; 0 is the whole log.
+	After event.Seq
 }
 
 // Hit is one place where the text occurs. A message is hit once for each window
@@ -80,6 +88,7 @@ type Result struct {
 type Query struct {
 	// parts are the folded words and phrases to find in one passage, the longest first.
 	parts  [][]byte
+	filter Filter
 	limit  int
 	budget time.Duration
 }
@@ -155,7 +164,7 @@ func (q *Query) Run(ctx context.Context, sources []Source, from Place) (Result, 
 				before = min(before, from.Before)
 			}
 		}
-		for before > 1 {
+		for before > source.After+1 {
 			if err := ctx.Err(); err != nil {
 				return result, err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,44 +22,74 @@ const patience = 10 * time.Second
 // budget is how long one call reads before it returns its results and a cursor.
 const budget = 500 * time.Millisecond
 
-// Sessions searches the sessions of a store. At most half of the processors search, so
-// that running sessions keep the others. Further searches wait. It is safe for
-// concurrent use.
+// Sessions searches the sessions of a store: by the index, and in their files as far as the
+// index does not have them. At most half of the processors search, so that running sessions
+// keep the others. Further searches wait. It is safe for concurrent use.
 type Sessions struct {
-	store    journal.Store
-	slots    chan struct{} // holds a value for each search that reads
-	patience time.Duration
+	Options
+	slots chan struct{} // holds a value for each search that reads
 }
 
-// NewSessions returns a search in which a call waits for a slot for so long at most; 0
-// is 10 seconds.
-func NewSessions(store journal.Store, longest time.Duration) *Sessions {
-	if longest <= 0 {
-		longest = patience
+// Options are what Sessions search with. Store is required.
+type Options struct {
+	Store journal.Store
+	// Patience is how long a call waits for a slot; 0 is 10 seconds.
+	Patience time.Duration
+	// Index is nil if there is none.
+	Index Index
+	// Lifecycle tells how far a session is. Without it none is found by that.
+	Lifecycle func(journal.Metadata) state.Lifecycle
+	// Logger is told of an index that fails; nil is not.
+	Logger *slog.Logger
+}
+
+// NewSessions returns a search.
+func NewSessions(o Options) *Sessions {
+	if o.Patience <= 0 {
+		o.Patience = patience
 	}
-	return &Sessions{store: store, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), patience: longest}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Sessions{Options: o, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // Request is a text to search for.
 type Request struct {
 	Text string
-	// Only restricts the search to one session; empty searches all.
-	Only string
+	// Filter restricts what is found.
+	Filter
 	// Limit is the maximum number of hits, at least 1.
 	Limit int
 	// Cursor is the NextCursor of the previous call.
 	Cursor string
 }
 
-// Page is the result of one call. Its hits are ordered by session, then by event, newest
-// first in both. A page without hits need not be the last: its time may have been up.
+// Page is the result of one call. The hits of the index are first: of the newest 500 the
+// sessions with the best come first, then of the next. What the index does not have yet
+// follows, ordered by session, then by event, newest first in both. In one session the newest
+// is first. A page without hits need not be the last: its time may have been up.
 type Page struct {
 	Result
+	// Titles are the sessions whose titles match, on the first page of a search in all
+	// sessions.
+	Titles []Title
 	// NextCursor continues the search; it is empty at the end.
 	NextCursor string
 	// Sessions is the number of sessions to search. Left is the number not yet fully
 	// searched, to show progress.
 	Sessions, Left int
+}
+
+// cursor is where a search goes on.
+type cursor struct {
+	// Place is where the files go on; zero before them.
+	Place
+	// Mark is the moment of the index that the search has. At is where the index goes on,
+	// and Skip how many of the hits there were returned; At is 0 at its end.
+	Mark int64 `json:"m,omitempty"`
+	At   int64 `json:"a,omitempty"`
+	Skip int   `json:"k,omitempty"`
 }
 
 // Find finds text in prompts, messages and tool titles. A call takes about half a
@@ -70,14 +101,18 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	var from Place
+	if err := r.check(); err != nil {
+		return Page{}, err
+	}
+	query.filter = r.Filter
+	var from cursor
 	if r.Cursor != "" {
 		data, err := base64.RawURLEncoding.DecodeString(r.Cursor)
-		if err != nil || json.Unmarshal(data, &from) != nil || from.SessionID == "" || from.Before < 0 {
+		if err != nil || json.Unmarshal(data, &from) != nil || from.SessionID == "" && from.At <= 0 || from.Before < 0 || from.Mark < 0 || from.Skip < 0 {
 			return Page{}, fmt.Errorf("%w: the cursor is not one of a search: leave it out", state.ErrInvalid)
 		}
 	}
-	turn := time.NewTimer(a.patience)
+	turn := time.NewTimer(a.Patience)
 	defer turn.Stop()
 	select {
 	case a.slots <- struct{}{}:
@@ -87,37 +122,157 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 	case <-turn.C:
 		return Page{}, fmt.Errorf("%w: too many searches are under way, try again in a moment", state.ErrBusy)
 	}
-	sources := a.sources(r.Only)
-	found, err := query.Run(ctx, sources, from)
+	sources := a.sources(r.Filter)
+	page := Page{Sessions: len(sources)}
+	page.Hits = []Hit{}
+	if r.Cursor == "" {
+		if r.Session == "" && r.Kind == "" && r.By == "" {
+			page.Titles = query.titles(sources)
+		}
+		if a.Index != nil {
+			a.catchUp(ctx, sources)
+			from.Mark = a.Index.Mark()
+			from.At = from.Mark
+		}
+	}
+	until := time.Now().Add(budget)
+	next, err := a.byIndex(ctx, query, sources, from, until, &page)
+	if err != nil {
+		return Page{}, err
+	}
+	if next.At == 0 && len(page.Hits) < r.Limit {
+		next, err = a.byFiles(ctx, query, sources, next, until, &page)
+		if err != nil {
+			return Page{}, err
+		}
+	}
+	if page.Done {
+		return page, nil
+	}
+	if next.At == 0 && next.SessionID == "" {
+		next.Place = Place{SessionID: beforeAll, Before: 1} // the page is full, and the files are next
+	}
+	data, err := json.Marshal(next)
 	if err != nil {
 		return Page{}, fmt.Errorf("search: %w", err)
 	}
-	page := Page{Result: found, Sessions: len(sources)}
+	page.NextCursor = base64.RawURLEncoding.EncodeToString(data)
+	return page, nil
+}
+
+// beforeAll is before the ids of all sessions in the order of a search.
+const beforeAll = "\U0010ffff"
+
+// catchUpFor is how long a search waits for the index.
+const catchUpFor = 100 * time.Millisecond
+
+// catchUp has the index read what it does not have yet. That is little, but for an index that
+// is being made.
+func (a *Sessions) catchUp(ctx context.Context, sources []Source) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpFor)
+	defer cancel()
+	a.Index.CatchUp(ctx, sources)
+}
+
+// byIndex adds the hits of the index to a page, and returns where the search goes on. If the
+// index fails, the files are searched.
+func (a *Sessions) byIndex(ctx context.Context, query *Query, sources []Source, from cursor, until time.Time, page *Page) (cursor, error) {
+	if from.At == 0 || a.Index == nil {
+		from.At = 0
+		return from, nil
+	}
+	lookup := Lookup{Query: query, Sources: make(map[string]Source, len(sources)), Most: ranked, Until: until}
+	for _, s := range sources {
+		lookup.Sources[s.SessionID] = s
+	}
+	for from.At > 0 && len(page.Hits) < query.limit && (len(page.Hits) == 0 && from.Skip == 0 || time.Now().Before(until)) {
+		lookup.At = from.At
+		found, below, err := a.Index.Match(ctx, lookup)
+		if err := ctx.Err(); err != nil {
+			return from, err
+		}
+		if err != nil {
+			a.Logger.Warn("the search index failed; the files are searched", "err", err)
+			return cursor{Place: from.Place}, nil
+		}
+		if query.filter.Session == "" {
+			rank(found)
+		}
+		found = found[min(from.Skip, len(found)):]
+		room := query.limit - len(page.Hits)
+		for _, f := range found[:min(room, len(found))] {
+			page.Hits = append(page.Hits, f.Hit)
+		}
+		if len(found) > room {
+			from.Skip += room
+			break
+		}
+		from.At, from.Skip = below, 0
+		if below > 0 && len(found) == 0 && !time.Now().Before(until) {
+			break
+		}
+	}
+	if from.At > 0 {
+		page.Left = len(sources)
+	}
+	return from, nil
+}
+
+// byFiles adds the hits of the files that the index did not have, and returns where the search
+// goes on.
+func (a *Sessions) byFiles(ctx context.Context, query *Query, sources []Source, from cursor, until time.Time, page *Page) (cursor, error) {
+	left := make([]Source, 0, len(sources))
+	for _, s := range sources {
+		if a.Index != nil && from.Mark > 0 {
+			covered, err := a.Index.Covered(ctx, s, from.Mark)
+			if err != nil {
+				covered = 0
+			}
+			if covered >= s.MaxSeq {
+				continue
+			}
+			s.After = covered
+		}
+		left = append(left, s)
+	}
+	query.limit -= len(page.Hits)
+	query.budget = time.Until(until)
+	found, err := query.Run(ctx, left, from.Place)
+	if err != nil {
+		return from, fmt.Errorf("search: %w", err)
+	}
+	hits := append(page.Hits, found.Hits...)
+	page.Result = found
+	page.Hits = hits
 	if !found.Done {
-		for _, s := range sources {
+		for _, s := range left {
 			if s.SessionID <= found.Next.SessionID {
 				page.Left++
 			}
 		}
-		data, err := json.Marshal(found.Next)
-		if err != nil {
-			return Page{}, fmt.Errorf("search: %w", err)
-		}
-		page.NextCursor = base64.RawURLEncoding.EncodeToString(data)
 	}
-	return page, nil
+	from.Place = found.Next
+	return from, nil
 }
 
 // sources lists the sessions to search by descending id. Ids begin with the
 // creation time, so the order is stable during a search.
-func (a *Sessions) sources(only string) []Source {
+func (a *Sessions) sources(f Filter) []Source {
 	var sources []Source
-	for md := range a.store.Newest(journal.Place{}) {
-		if only != "" && md.SessionID != only {
+	for md := range a.Store.Newest(journal.Place{}) {
+		if !f.selects(md, a.Lifecycle) {
 			continue
 		}
-		sources = append(sources, Source{SessionID: md.SessionID, Name: md.Name, Lines: func() ([]journal.Part, error) { return a.store.Lines(md.SessionID) }, MaxSeq: md.MaxSeq})
+		sources = append(sources, SourceOf(a.Store, md))
 	}
 	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(b.SessionID, a.SessionID) })
 	return sources
+}
+
+// SourceOf returns the source of a session.
+func SourceOf(store journal.Store, md journal.Metadata) Source {
+	return Source{
+		SessionID: md.SessionID, Name: md.Name, Epoch: md.Epoch, MinSeq: md.MinSeq, MaxSeq: md.MaxSeq, UpdatedAt: md.UpdatedAt,
+		Lines: func() ([]journal.Part, error) { return store.Lines(md.SessionID) },
+	}
 }

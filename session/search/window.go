@@ -38,7 +38,7 @@ func (s *scan) readWindow(source Source, before event.Seq) (window, error) {
 		return window{}, ignoreGone(err)
 	}
 	for i := len(parts) - 1; i >= 0; i-- {
-		w, err := s.readPart(parts[i], before)
+		w, err := s.readPart(parts[i], source.After, before)
 		if err != nil || w.first > 0 {
 			return w, ignoreGone(err)
 		}
@@ -54,7 +54,8 @@ func ignoreGone(err error) error {
 	return err
 }
 
-func (s *scan) readPart(part journal.Part, before event.Seq) (window, error) {
+// readPart reads the lines of a part between two events, both excluded.
+func (s *scan) readPart(part journal.Part, after, before event.Seq) (window, error) {
 	file, err := part.Open()
 	if err != nil || file == nil {
 		return window{}, err
@@ -64,21 +65,27 @@ func (s *scan) readPart(part journal.Part, before event.Seq) (window, error) {
 	if err != nil || end == 0 {
 		return window{}, err
 	}
+	least := int64(0)
+	if after > 0 {
+		if least, err = placeOf(file, after+1); err != nil {
+			return window{}, err
+		}
+	}
 	for wanted := int64(windowBytes); ; wanted *= 2 {
-		from := max(end-wanted, 0)
+		from := max(end-wanted, least)
 		text := s.buf(int(min(end+overhang, file.Size()) - from))
 		n, err := file.ReadAt(text, from)
 		if err != nil && err != io.EOF {
 			return window{}, fmt.Errorf("read lines before event %d: %w", before, err)
 		}
 		text = text[:n]
-		if from > 0 { // the window begins within a line
+		if from > least { // the window begins within a line
 			text = text[bytes.IndexByte(text, '\n')+1:]
 		}
 		if first := firstSeq(text); first > 0 && first < before {
 			return window{text, first, before}, nil
 		}
-		if from == 0 {
+		if from == least {
 			return window{}, nil
 		}
 		if wanted > maxWindow {

@@ -2256,6 +2256,12 @@ export interface ResumeCounts {
   median_ms: number
 }
 
+export interface IndexProgress {
+  sessions: number
+  behind: number
+  problem?: string
+}
+
 export type ProblemKind = 'unreadable' | 'damaged' | 'frozen' | 'blocked'
 
 export interface SessionProblem {
@@ -2281,6 +2287,7 @@ export interface Health {
   storage?: string
   snapshots?: string
   budgets?: string[]
+  index?: IndexProgress
   sessions: SessionProblem[]
 }
 

@@ -38,6 +38,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("longsession", flag.ContinueOnError)
 	data := flags.String("data", "", "data `DIR`ectory to write into")
 	events := flags.Int("events", 1_000_000, "how many events the session has, its session_start among them")
+	sessions := flags.Int("sessions", 0, "write `N` sessions of realistic texts, which have the events together")
 	perTurn := flags.Int("turn", 500, "how many events a turn has")
 	workspace := flags.String("workspace", ".", "`DIR`ectory the session says it ran in")
 	agent := flags.String("agent", "demo", "`NAME` of the agent the session says it had")
@@ -50,6 +51,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	where, err := filepath.Abs(*workspace)
 	if err != nil {
 		return err
+	}
+	if *sessions > 0 {
+		if err := writeMany(ctx, *data, event.SessionStart{Agent: *agent, Workspace: where}, *sessions, *events); err != nil {
+			return fmt.Errorf("write %d sessions: %w", *sessions, err)
+		}
+		return nil
 	}
 	id, err := write(ctx, *data, event.SessionStart{Agent: *agent, Workspace: where}, *events, *perTurn)
 	if err != nil {
@@ -95,6 +102,53 @@ func write(ctx context.Context, data string, start event.SessionStart, n, perTur
 	return l.ID(), l.FlushMetadata(ctx)
 }
 
+// openAtOnce is how many sessions of a store are written before it is closed, with its files.
+const openAtOnce = 200
+
+// writeMany makes sessions of realistic texts with n events together, or a few more.
+func writeMany(ctx context.Context, data string, start event.SessionStart, sessions, n int) error {
+	a := newAuthor(1)
+	for from := 0; from < sessions; from += openAtOnce {
+		if err := writeSome(ctx, data, start, a, min(openAtOnce, sessions-from), n/sessions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSome makes sessions of n events each, or a few more.
+func writeSome(ctx context.Context, data string, start event.SessionStart, a *author, sessions, n int) (err error) {
+	s, err := store.Open(data, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for range sessions {
+		l, err := s.Create(ctx, start)
+		if err != nil {
+			return err
+		}
+		var drafts []event.Draft
+		var ledger []queue.Entry
+		for turn := 1; len(drafts) < n-1; turn++ {
+			of, err := draftsOf(a.turn(turn, max(5, min(n-1-len(drafts), 40))), turn)
+			if err != nil {
+				return err
+			}
+			ledger = append(ledger, queue.Entry{PromptID: promptID(turn), Outcome: queue.Received, Seq: int64(len(drafts) + 2), At: time.Now()})
+			drafts = append(drafts, of...)
+		}
+		if _, _, err := l.Append(ctx, drafts...); err != nil {
+			return err
+		}
+		l.UpdateMetadata(func(m *journal.Metadata) { m.Name = a.says(5) })
+		if err := writeQueue(filepath.Join(data, "sessions", l.ID()), ledger, int64(l.Marks().Written)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeQueue leaves the queue as a hub would: empty, and it knows the prompts of
 // the log up to seq. A hub that misses it reads the whole log.
 func writeQueue(dir string, ledger []queue.Entry, seq int64) error {
@@ -135,6 +189,10 @@ func conversation(turn, n int) ([]event.Draft, error) {
 	if framed {
 		payloads = append(payloads, event.TurnEnd{PromptID: prompt, StopReason: event.StopEndTurn})
 	}
+	return draftsOf(payloads, turn)
+}
+
+func draftsOf(payloads []event.Payload, turn int) ([]event.Draft, error) {
 	drafts := make([]event.Draft, len(payloads))
 	for i, p := range payloads {
 		d, err := event.NewDraft(p, turn, time.Time{})
