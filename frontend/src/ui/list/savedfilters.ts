@@ -1,4 +1,3 @@
-import { isRecord, parsed } from '../../net/kept'
 import { unfiltered, type Filter } from './filter'
 
 /** A filter of the list that a person gave a name. */
@@ -14,22 +13,22 @@ const most = 50
 export function savedFilters(): readonly Named[] {
   let value: unknown = null
   try {
-    value = parsed(localStorage, key)
+    value = JSON.parse(localStorage.getItem(key) ?? 'null')
   } catch {
-    // Forbidden: nothing is saved.
+    // Forbidden, or other code of the origin broke it: nothing is saved.
   }
   return Array.isArray(value) ? value.flatMap(read).sort((a, b) => a.name.localeCompare(b.name)) : []
 }
 
 /** What another version of the app saved may lack fields, or have others. */
 function read(value: unknown): Named[] {
-  if (!isRecord(value) || typeof value['name'] !== 'string' || !isRecord(value['filter'])) return []
-  const of = value['filter']
+  const { name, filter: of } = Object(value) as { name?: unknown; filter?: Record<string, unknown> }
+  if (typeof name !== 'string' || typeof of !== 'object' || of === null) return []
   const fields = Object.keys(unfiltered).map((field) => [
     field,
     typeof of[field] === 'string' ? of[field] : '',
   ])
-  return [{ name: value['name'], filter: Object.fromEntries(fields) as Filter }]
+  return [{ name, filter: Object.fromEntries(fields) as Filter }]
 }
 
 /** Saves a filter under a name, instead of the one that has it. Returns whether it is kept. */
