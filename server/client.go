@@ -99,11 +99,16 @@ func (c *SessionWSClient) connected() *wire.Connected {
 	return &wire.Connected{
 		Protocol: wire.Version, Version: s.version, HubID: s.hubID, ClientID: c.id,
 		HeartbeatMS: s.timing.Heartbeat.Milliseconds(),
-		Limits: wire.Limits{
-			MaxFrame: int(maxFrame(*c.grant.Load())), MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
-			MaxAttachment: s.manager.Settings().Limits.AttachmentBytes, TrashDays: s.api.TrashDays(),
-		},
-		Scope: string(c.grant.Load().Scope), Time: time.Now().UTC(),
+		Limits:      s.limits(*c.grant.Load()),
+		Scope:       string(c.grant.Load().Scope), Time: time.Now().UTC(),
+	}
+}
+
+// limits returns what a client with the grant may send and ask for at most.
+func (s *Server) limits(g auth.Grant) wire.Limits {
+	return wire.Limits{
+		MaxFrame: int(maxFrame(g)), MaxPage: wire.MaxPage, MaxQueue: queueSize(s.manager.Settings()),
+		MaxAttachment: s.manager.Settings().Limits.AttachmentBytes, TrashDays: s.api.TrashDays(),
 	}
 }
 

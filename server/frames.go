@@ -6,6 +6,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -87,7 +88,7 @@ func (f *frames) state() (*shownState, error) {
 	if made := f.shown.Value(); made != nil && made.of == now {
 		return made, nil
 	}
-	b, err := wire.AppendState(make([]byte, headroom, 2<<10), *stateFrame(*now))
+	b, err := wire.AppendState(make([]byte, headroom, 2<<10), *api.StateOf(*now))
 	if err != nil {
 		return nil, err
 	}

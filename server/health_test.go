@@ -41,6 +41,7 @@ func (h *hub) health(token string) []sick {
 		Scope           string
 		Time            string
 		UptimeMS        int64 `json:"uptime_ms"`
+		Limits          wire.Limits
 		Clients         int
 		IgnoredMessages int64 `json:"ignored_messages"`
 		Notifications   json.RawMessage

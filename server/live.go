@@ -8,6 +8,7 @@ import (
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/running"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 )
 
@@ -33,6 +34,8 @@ func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *
 }
 
 func (l live) App(w http.ResponseWriter, r *http.Request) error { return l.app.serve(w, r) }
+
+func (l live) Limits(g auth.Grant) wire.Limits { return l.limits(g) }
 
 func (l live) Clients() int { return l.clients.count() }
 

@@ -43,7 +43,7 @@ func routeNeeds() map[string]need {
 		"GET /api/ws": any_, "GET /api/nothing": any_,
 		"GET " + one: read, "GET " + one + "/events": read, "GET " + one + "/blobs/{sha256}": read,
 		"POST " + one + "/blobs/{sha256}/address": read, "GET " + one + "/queue": read,
-		"GET " + one + "/queue/{prompt}": read, "GET " + one + "/ws": read,
+		"GET " + one + "/state": read, "GET " + one + "/queue/{prompt}": read, "GET " + one + "/ws": read,
 		"POST " + one + "/prompt": act, "POST " + one + "/cancel": act, "POST " + one + "/force-reset": act,
 		"POST " + one + "/permissions/{permission}": act, "POST " + one + "/restart": act,
 		"POST " + one + "/attachments": act, "GET " + one + "/rules": act, "POST " + one + "/queue": act,

@@ -279,6 +279,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},
 		{"POST", "/api/sessions/{id}/blobs/{sha256}/address", one + "/blobs/" + blob.SHA256 + "/address", nil},
 		{"POST", "/api/sessions/{id}/prompt", one + "/prompt", map[string]string{"prompt_id": "p0", "text": "say 3"}},
+		{"GET", "/api/sessions/{id}/state", one + "/state", nil},
 		{"GET", "/api/sessions/{id}/queue", one + "/queue", nil},
 		{"POST", "/api/sessions/{id}/queue", one + "/queue", map[string]string{"text": "later"}},
 		{"GET", "/api/sessions/{id}/queue/{prompt}", one + "/queue/waiting", nil},

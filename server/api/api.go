@@ -37,6 +37,8 @@ type Live interface {
 	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place, form Form) error
 	// App responds with a file of the app.
 	App(w http.ResponseWriter, r *http.Request) error
+	// Limits returns what a client with the grant may send and ask for at most.
+	Limits(g auth.Grant) wire.Limits
 	// Clients counts open sockets and event streams. Ignored counts messages of
 	// unknown types.
 	Clients() int

@@ -3,8 +3,34 @@ package api
 import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
+
+// maxObservers limits the observers in a state. With a thousand observers, each
+// would otherwise get a thousand names.
+const maxObservers = 50
+
+// StateOf returns a session's state as clients get it.
+func StateOf(s session.State) *wire.State {
+	frame := &wire.State{
+		SessionID: s.SessionID, AtSeq: s.AtSeq,
+		Turn: s.Turn, Agent: s.Agent,
+		PendingPermissions: append([]string{}, s.PendingPermissions...),
+		Queue:              make([]wire.QueueItem, 0, len(s.Queue)),
+		Mode:               s.Mode, Config: s.Config, Commands: s.Commands, Usage: s.Usage, Interruption: s.Interruption, Paused: s.Paused, Suggestions: s.Suggestions, Restore: s.Restore,
+		Observers: make([]wire.Observer, 0, min(len(s.Observers), maxObservers)),
+	}
+	for _, item := range s.Queue {
+		frame.Queue = append(frame.Queue, ItemOf(item))
+	}
+	for _, o := range s.Observers[:min(len(s.Observers), maxObservers)] {
+		frame.Observers = append(frame.Observers, wire.Observer{
+			ClientID: o.ClientID, Actor: o.Actor, Activity: o.Activity, Seq: o.Seq,
+		})
+	}
+	return frame
+}
 
 func ItemOf(i queue.Item) wire.QueueItem {
 	item := wire.QueueItem{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, ByID: i.ByID, Author: i.Author, AuthorID: i.AuthorID, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}

@@ -38,6 +38,7 @@ func healthRoute(s *API, c *call) error {
 	answer := wire.Health{
 		Status: "ok", Protocol: wire.Version, Version: s.version, HubID: s.hubID,
 		Scope: string(c.grant.Scope), Time: time.Now().UTC(), UptimeMS: time.Since(s.started).Milliseconds(),
+		Limits:   s.live.Limits(c.grant),
 		Sessions: problems,
 	}
 	if c.grant.May(auth.Manage, "") {

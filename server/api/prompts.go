@@ -18,6 +18,10 @@ func promptRows() section {
 		},
 		rows: []route{
 			{
+				"GET", one + "/state", auth.Credential, auth.Read, false, inSession(stateRoute),
+				doc{summary: "What the session is doing now: the frame `state` of a socket.", out: wire.State{}, status: 200},
+			},
+			{
 				"POST", one + "/prompt", auth.Credential, auth.Act, false, promptRoute,
 				doc{
 					summary: "Ask the agent. The same prompt_id again gets the latest outcome and changes nothing. 202 while it waits.",
@@ -42,6 +46,14 @@ func promptRows() section {
 			},
 		},
 	}
+}
+
+func stateRoute(s *API, c *call, own *session.BackgroundSession) error {
+	frame, err := wire.Encode(StateOf(own.State()))
+	if err != nil {
+		return err
+	}
+	return c.replyRaw(http.StatusOK, frame)
 }
 
 func promptRoute(s *API, c *call) error { return askAgent(c, "") }

@@ -7,7 +7,7 @@ func Bodies() []any {
 		SessionInfo{}, SessionPage{}, NewSession{}, SessionPatch{}, EndSession{}, NewFork{}, Agents{}, AgentSetup{}, NewAgent{}, AddedAgent{}, CheckAgent{}, AgentCheck{}, AgentLogin{}, ChosenMode{}, ChosenOption{}, LoginInput{}, Login{}, PastSessions{}, Adopt{},
 		NewJob{}, JobInfo{}, Jobs{}, NewSchedule{}, Schedule{}, ScheduleList{},
 		Recording{}, RecordBatch{}, RecordedTo{}, EndRecording{},
-		EventsLoaded{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
+		EventsLoaded{}, State{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},
 		Offer{}, Paused{}, Resume{}, Resumed{}, Dismiss{}, Undo{}, Redo{}, Undone{}, Undoable{},
 		Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},

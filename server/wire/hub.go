@@ -15,6 +15,8 @@ type Health struct {
 	Scope    string    `json:"scope"`
 	Time     time.Time `json:"time"`
 	UptimeMS int64     `json:"uptime_ms"`
+	// Limits are those of a socket with this credential.
+	Limits Limits `json:"limits"`
 	// Clients counts open sockets and event streams. The counts are told to who may
 	// manage all sessions.
 	Clients *int `json:"clients,omitempty"`

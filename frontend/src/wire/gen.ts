@@ -2279,6 +2279,7 @@ export interface Health {
   scope: string
   time: string
   uptime_ms: number
+  limits: Limits
   clients?: number
   ignored_messages?: number
   notifications?: NotifyCounts
