@@ -38,6 +38,7 @@ beforeEach(async () => {
     tooLarge: () => void tooLarge++,
     link: (link) => phases.push(link.phase),
     health: () => Promise.resolve(null),
+    overHTTP: () => Promise.reject(new Error('not here')),
   })
 })
 afterEach(() => {

@@ -73,7 +73,7 @@ export const panels: State[] = [
     'rules, not revoked',
     () => ({
       rules: async () => some,
-      revokeRule: () => Promise.reject(new Error('The hub cannot be reached.')),
+      ask: () => Promise.reject(new Error('The hub cannot be reached.')),
     }),
     [{ press: '[data-rule=r1] button' }],
   ),

@@ -424,7 +424,7 @@ export const settings: State[] = [
   screen(', a token revoked', { does: [{ press: '[data-device=t1] [data-does=end] button' }] }),
   screen(', signing out', { does: [{ press: '[data-device=d2] [data-does=end] button' }] }),
   screen(', a device not revoked', {
-    hub: () => ({ devices: async () => devices, revokeDevice: failed }),
+    hub: () => ({ devices: async () => devices, ask: failed }),
     does: [{ press: '[data-device=d1] [data-does=end] button' }, { press: '[data-device=d1] .danger' }],
   }),
   screen(', it throws', { hub: () => ({ devices: async () => broken }) }),

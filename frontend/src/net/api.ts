@@ -7,7 +7,6 @@ import type {
   Devices,
   EventsLoadedMessage,
   FoundPage,
-  NewRule,
   NewSession,
   Offer,
   Overview,
@@ -24,6 +23,7 @@ import type {
   SessionPage,
   SessionPatch,
   SignedAddress,
+  Winner,
 } from '../wire/gen'
 import type { Choices } from '../state/intents'
 import type { Files } from '../state/files'
@@ -41,6 +41,8 @@ export class ApiError extends Error {
     readonly needs: readonly string[] = [],
     /** What of the request's body it is about. */
     readonly field?: string,
+    /** The answer that came first. */
+    readonly winner?: Winner,
   ) {
     super(message)
   }
@@ -79,8 +81,6 @@ const isGone = (error: unknown) => error instanceof ApiError && error.code === '
 
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
-const device = (id: string) => `/api/devices/${encodeURIComponent(id)}`
-
 /** A request with headers that can be added to. */
 type Sent = RequestInit & { headers?: Record<string, string> }
 
@@ -89,8 +89,15 @@ const withLimit = (ended: AbortSignal) => AbortSignal.any([ended, AbortSignal.ti
 
 const lostKey = t`This browser’s data was cleared. Pair it again.`
 
-function apiError(status: number, { code, message, needs, field }: Why): ApiError {
-  return new ApiError(status, code ?? 'internal', message ?? t`The hub answered ${status}.`, needs, field)
+function apiError(status: number, { code, message, needs, field, winner }: Why): ApiError {
+  return new ApiError(
+    status,
+    code ?? 'internal',
+    message ?? t`The hub answered ${status}.`,
+    needs,
+    field,
+    winner,
+  )
 }
 
 async function send(path: string, request: Sent, token = ''): Promise<Response> {
@@ -175,6 +182,7 @@ export function hubAPI(page: PageKey) {
   return {
     /** A request of a part that is loaded on its own. */
     ask: call,
+    respond,
 
     /** Every session, also those put away: all pages, newest first. */
     async sessions(): Promise<SessionInfo[]> {
@@ -289,14 +297,6 @@ export function hubAPI(page: PageKey) {
       return (await call<Rules>('GET', `${session(id)}/rules`)).rules
     },
 
-    async addRule(id: string, rule: NewRule): Promise<void> {
-      await call('POST', `${session(id)}/rules`, rule)
-    },
-
-    async revokeRule(id: string, rule: string): Promise<void> {
-      await call('DELETE', `${session(id)}/rules/${encodeURIComponent(rule)}`)
-    },
-
     /** One page of a search in sessions, or only in one; `ended` takes the request back. */
     async search(text: string, cursor: string, ended: AbortSignal, only = ''): Promise<FoundPage> {
       return call(
@@ -338,14 +338,6 @@ export function hubAPI(page: PageKey) {
       return (await call<Devices>('GET', '/api/devices')).devices
     },
 
-    async renameDevice(id: string, name: string): Promise<void> {
-      await call('PATCH', device(id), { name })
-    },
-
-    async revokeDevice(id: string): Promise<void> {
-      await call('DELETE', device(id))
-    },
-
     async pair(code: string, device: string): Promise<void> {
       const { key, publicKey } = await page.make()
       const body: Pair = { code, device, page_key: publicKey }
@@ -361,10 +353,14 @@ export function hubAPI(page: PageKey) {
       if (challenge !== undefined) await prove(challenge)
     },
 
-    /** Why a dial failed: a refusal and the hub's words for it, or null when trying again may help. */
-    async refusal(): Promise<{ refusal: Refusal; why: string } | null> {
+    /**
+     * Why a dial failed: a refusal and the hub's words for it, 'well' if the hub answers, or null if it cannot be
+     * reached.
+     */
+    async refusal(): Promise<{ refusal: Refusal; why: string } | 'well' | null> {
       try {
         await call('GET', '/api/health')
+        return 'well'
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         if (error.status === 401) return { refusal: 'unauthorized', why: error.message }

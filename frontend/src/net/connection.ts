@@ -1,6 +1,7 @@
 import type { LinkState } from '../state/link'
 import { parseFrame } from '../wire/frames'
 import type { ClientMessage, ServerMessage } from '../wire/gen'
+import type { Line } from './overhttp'
 import { start, step, type Effect, type Input, type Machine, type Refusal, type Timer } from './machine'
 
 /** The parts of the app that the connection uses. */
@@ -16,8 +17,10 @@ export interface Side {
   /** The hub closed the connection over a frame that was too large for it. */
   tooLarge(): void
   link(link: LinkState): void
-  /** Asks over HTTP for the cause of a failed dial. */
-  health(): Promise<Refusal | null>
+  /** Asks over HTTP for the cause of a failed dial; 'barred' if the hub answers, but no WebSocket comes through. */
+  health(): Promise<Refusal | 'barred' | null>
+  /** A connection by requests, for a way that lets no WebSocket through. */
+  overHTTP(target: string): Promise<Line>
 }
 
 /** The longest time between two ticks of the clock watch; after a longer one the page has slept, or the clock was set. */
@@ -29,8 +32,12 @@ const tooLargeCode = 1009
 /** Drives the machine: sockets, timers and the hints of the page about sleep. */
 export class Connection {
   private machine: Machine = start
-  private readonly sockets = new Map<number, { socket: WebSocket; target: string }>()
+  private readonly sockets = new Map<number, { socket: Line; target: string }>()
   private readonly timers = new Map<Timer, ReturnType<typeof setTimeout>>()
+  /** The hub answers, but no WebSocket comes through to it. */
+  private barred = false
+  /** The generation of the connection by requests. */
+  private http = 0
   private readonly stops: (() => void)[] = []
   private link: LinkState = { phase: 'off', since: 0 }
 
@@ -88,7 +95,11 @@ export class Connection {
         this.sockets.get(effect.gen)?.socket.send(JSON.stringify({ type: 'ping', nonce: effect.nonce }))
         return
       case 'ask_health':
-        void this.side.health().then((refusal) => this.input({ type: 'health', refusal }))
+        void this.side.health().then((answer) => {
+          if (answer !== 'barred') return this.input({ type: 'health', refusal: answer })
+          this.barred = true
+          this.wake(true)
+        })
         return
       case 'timer':
         clearTimeout(this.timers.get(effect.timer))
@@ -105,11 +116,27 @@ export class Connection {
 
   private dial(gen: number): void {
     const target = this.side.url()
-    const socket = new WebSocket(target, this.side.protocols())
+    // The spare is a WebSocket, which takes the place of requests once it comes through.
+    if (this.barred && gen === this.machine.main?.gen) {
+      const came = (line: Line) => {
+        if (gen !== this.machine.main?.gen) return line.close()
+        this.http = gen
+        this.take(gen, target, line)
+      }
+      const failed = () => {
+        this.barred = false
+        this.input({ type: 'closed', gen, code: 0 })
+      }
+      void this.side.overHTTP(target).then(came, failed)
+    } else this.take(gen, target, new WebSocket(target, this.side.protocols()))
+  }
+
+  private take(gen: number, target: string, socket: Line): void {
     this.sockets.set(gen, { socket, target })
     socket.onmessage = (message) => this.received(gen, message.data)
     socket.onclose = (close) => {
       this.drop(gen)
+      if (gen === this.http) this.barred = false
       if (close.code === tooLargeCode && gen === this.machine.main?.gen) this.side.tooLarge()
       this.input({ type: 'closed', gen, code: close.code })
     }
@@ -161,7 +188,10 @@ export class Connection {
     on(window, 'offline', () => this.input({ type: 'offline' }))
 
     let ticked = Date.now()
+    let ticks = 0
     const tick = setInterval(() => {
+      // Now and then a WebSocket is tried.
+      if (this.link.http && ++ticks % 60 === 0) this.wake(true)
       const passed = Date.now() - ticked
       ticked = Date.now()
       // The browser slows the timers of a hidden page, which does not count as a sleep.
@@ -187,9 +217,15 @@ export class Connection {
             : main
               ? 'dialling'
               : 'waiting'
-    if (phase === this.link.phase && (retryAt ?? undefined) === this.link.retryAt) return
+    const http = main?.phase === 'open' && main.gen === this.http
+    if (
+      phase === this.link.phase &&
+      (retryAt ?? undefined) === this.link.retryAt &&
+      http === !!this.link.http
+    )
+      return
     const since = phase === this.link.phase ? this.link.since : Date.now()
-    this.link = { phase, since, retryAt: retryAt ?? undefined, refusal: refusal ?? undefined }
+    this.link = { phase, since, retryAt: retryAt ?? undefined, refusal: refusal ?? undefined, http }
     this.side.link(this.link)
   }
 }

@@ -6,7 +6,7 @@ import { frameBytes, tooLong } from '../state/size'
 import type { Store } from '../state/store'
 import { subprotocol } from '../wire/frames'
 import type { ClientMessage, NewJob, NewSession, Offer, Resume, ServerMessage } from '../wire/gen'
-import { ApiError, type HubAPI } from './api'
+import type { HubAPI } from './api'
 import { Attention } from './attention'
 import type { EventCache } from './cache'
 import { Connection } from './connection'
@@ -56,18 +56,14 @@ export class Hub implements Intents {
       review: this.review,
       search: this.search,
       rules: this.rules,
-      addRule: this.addRule,
-      revokeRule: this.revokeRule,
       devices: this.devices,
       ask: this.ask,
       attach: this.attach,
-      renameDevice: this.renameDevice,
-      revokeDevice: this.revokeDevice,
     } = api)
-    const origin = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}`
     this.connection = new Connection({
-      url: () => this.follower.url(origin),
-      protocols: () => (page.token === '' ? [subprotocol] : [subprotocol, `abide.page.${page.token}`]),
+      url: () => this.follower.url(this.origin),
+      protocols: this.protocols,
+      overHTTP: async (target) => new (await import('./overhttp')).OverHTTP(target, api),
       adopted: (target) => this.adopted(target),
       frame: (frame) => this.frame(frame),
       unknown: () => store.dispatch({ kind: 'unknown_frame' }),
@@ -234,13 +230,9 @@ export class Hub implements Intents {
   readonly review: HubAPI['review']
   readonly search: HubAPI['search']
   readonly rules: HubAPI['rules']
-  readonly addRule: HubAPI['addRule']
-  readonly revokeRule: HubAPI['revokeRule']
   readonly devices: HubAPI['devices']
   readonly ask: HubAPI['ask']
   readonly attach: HubAPI['attach']
-  readonly renameDevice: HubAPI['renameDevice']
-  readonly revokeDevice: HubAPI['revokeDevice']
 
   async later(request: NewSession | NewJob, key: string, form?: Start['form']): Promise<boolean> {
     return (await this.starts()).add(request, key, form)
@@ -329,6 +321,11 @@ export class Hub implements Intents {
     this.paired.postMessage(null)
   }
 
+  private readonly origin = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}`
+
+  private readonly protocols = () =>
+    this.page.token === '' ? [subprotocol] : [subprotocol, `abide.page.${this.page.token}`]
+
   private readonly send = (message: ClientMessage): boolean => this.connection.send(message)
 
   private verb(verb: Verb): void {
@@ -385,10 +382,11 @@ export class Hub implements Intents {
     this.follower.ask()
   }
 
-  private async health(): Promise<Refusal | null> {
+  private async health(): Promise<Refusal | 'barred' | null> {
     const session = this.follower.current()
     const { token } = this.page
-    const refused = await this.api.refusal()
+    const answer = await this.api.refusal()
+    const refused = answer === 'well' ? null : answer
     if (this.page.token !== token) {
       // The credential that the dial lacked is here now, and what was refused is the one before.
       this.connection.wake(true)
@@ -396,19 +394,14 @@ export class Hub implements Intents {
     }
     this.why = refused?.why ?? ''
     if (refused?.refusal === 'unauthorized') this.wipe()
-    if (refused !== null || session === null) return refused?.refusal ?? null
-    try {
-      await this.api.session(session.id)
-    } catch (error) {
-      if (error instanceof ApiError && (error.status === 404 || error.status === 400)) {
-        this.follower.frame({ type: 'session_gone', session_id: session.id })
-        this.connection.wake(true)
-      } else if (error instanceof ApiError && error.code === 'unavailable') {
-        // The hub is well, this session is not: the next dial asks for no session.
-        this.store.dispatch({ kind: 'shut', sessionId: session.id, reason: error.message })
-        this.connection.wake(true)
-      }
-    }
+    if (answer !== 'well') return refused?.refusal ?? null
+    const { why } = await import('./overhttp')
+    const found = await why(this.api, session?.id, `${this.origin}/api/ws`, this.protocols())
+    if (found === 'barred') return found
+    if (found === null || session === null) return null
+    if (found === 'gone') this.follower.frame({ type: 'session_gone', session_id: session.id })
+    else this.store.dispatch({ kind: 'shut', sessionId: session.id, reason: found.shut })
+    this.connection.wake(true)
     return null
   }
 }

@@ -268,8 +268,9 @@ class Step {
     const { main } = this.m
     switch (timer) {
       case 'slow':
-        if (main?.phase === 'dialling') this.dialSpare()
-        return
+        if (main?.phase !== 'dialling') return
+        this.effects.push({ do: 'ask_health' }) // it may be that no WebSocket comes through
+        return this.dialSpare()
       case 'dial':
         if (main?.phase !== 'dialling') return
         this.drop(main)

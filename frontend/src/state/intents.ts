@@ -5,7 +5,6 @@ import type {
   Device,
   EventsLoadedMessage,
   FoundPage,
-  NewRule,
   NewJob,
   NewSession,
   Offer,
@@ -109,8 +108,6 @@ export interface Intents {
   review(): Promise<Reviews>
   /** The rules that answer permission requests in a session: its own, then its agent's. */
   rules(sessionId: string): Promise<readonly Rule[]>
-  addRule(sessionId: string, rule: NewRule): Promise<void>
-  revokeRule(sessionId: string, ruleId: string): Promise<void>
   /** One page of the places of a text in sessions, from the cursor of the page before or ''. */
   search(text: string, cursor: string, ended: AbortSignal, only?: string): Promise<FoundPage>
   /** Where an image or a download of a blob comes from, for some minutes. */
@@ -167,9 +164,6 @@ export interface Intents {
   attach(sessionId: string, file: OutboxFile): Promise<Attachment>
   /** The paired browsers and tokens of this hub. */
   devices(): Promise<readonly Device[]>
-  renameDevice(id: string, name: string): Promise<void>
-  /** Ends the access of a browser or a token; of this one, too. */
-  revokeDevice(id: string): Promise<void>
   /** Exchanges a pairing code for this device's cookie; the error's text is for the person. */
   pair(code: string): Promise<void>
 }

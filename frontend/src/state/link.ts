@@ -6,6 +6,8 @@ export interface LinkState {
   readonly since: number
   /** When the next attempt is made, for waiting. */
   readonly retryAt?: number
+  /** Open by requests, as no WebSocket comes through. */
+  readonly http?: boolean
   /** Why it was refused. */
   readonly refusal?: 'unauthorized' | 'forbidden' | 'version'
   /** The hub's words for that. */

@@ -2,7 +2,7 @@ import type { LinkState } from './link'
 
 /** The facts about the connection at one moment. */
 export interface Connection {
-  link: Pick<LinkState, 'phase' | 'refusal'>
+  link: Pick<LinkState, 'phase' | 'refusal' | 'http'>
   /** How long the connection has been away: under 400 ms, longer, over 5 s. Most wakes are over by the first. */
   waited: 'no' | 'some' | 'long'
   /** The hub answers, but is slow to open the session. */
@@ -37,6 +37,7 @@ export function connectionWords(now: Connection): string {
     if (waited !== 'some' || first) return ''
     return seconds > 0 ? t`Reconnecting in ${seconds}\u00a0s.` : t`Reconnecting…`
   }
+  if (link.http) return t`A proxy blocks WebSocket: using HTTP.`
   return missing > 200 ? t`Catching up: ${missing} events` : ''
 }
 
