@@ -17,8 +17,11 @@ export interface Side {
   /** The hub closed the connection over a frame that was too large for it. */
   tooLarge(): void
   link(link: LinkState): void
-  /** Asks over HTTP for the cause of a failed dial; 'barred' if the hub answers, but no WebSocket comes through. */
-  health(): Promise<Refusal | 'barred' | null>
+  /**
+   * Asks over HTTP for the cause of a failed dial; 'barred' if the hub answers, but no WebSocket comes through.
+   * That may be tried where `tries` says so.
+   */
+  health(tries: () => boolean): Promise<Refusal | 'barred' | null>
   /** A connection by requests, for a way that lets no WebSocket through. */
   overHTTP(target: string): Promise<Line>
 }
@@ -95,7 +98,7 @@ export class Connection {
         this.sockets.get(effect.gen)?.socket.send(JSON.stringify({ type: 'ping', nonce: effect.nonce }))
         return
       case 'ask_health':
-        void this.side.health().then((answer) => {
+        void this.side.health(this.tries).then((answer) => {
           if (answer !== 'barred') return this.input({ type: 'health', refusal: answer })
           this.barred = true
           this.wake(true)
@@ -112,6 +115,14 @@ export class Connection {
           )
         }
     }
+  }
+
+  /** Makes room for a socket beside the one that is dialled; false where there is a connection. */
+  private readonly tries = (): boolean => {
+    const { main, spare } = this.machine
+    if (main?.phase === 'open') return false
+    if (spare) this.drop(spare.gen)
+    return true
   }
 
   private dial(gen: number): void {

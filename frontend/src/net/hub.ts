@@ -70,7 +70,7 @@ export class Hub implements Intents {
       tooLarge: () => this.outbox.tooLarge(),
       link: (link) =>
         store.dispatch({ kind: 'link', link: link.refusal ? { ...link, why: this.why } : link }),
-      health: () => this.health(),
+      health: (tries) => this.health(tries),
     })
     this.follower = new Follower(store, this.requests, this.send, cache)
     this.outbox = new Outbox(storage, this.requests, store.dispatch, this.send, api.attach)
@@ -382,7 +382,7 @@ export class Hub implements Intents {
     this.follower.ask()
   }
 
-  private async health(): Promise<Refusal | 'barred' | null> {
+  private async health(tries: () => boolean): Promise<Refusal | 'barred' | null> {
     const session = this.follower.current()
     const { token } = this.page
     const answer = await this.api.refusal()
@@ -396,7 +396,7 @@ export class Hub implements Intents {
     if (refused?.refusal === 'unauthorized') this.wipe()
     if (answer !== 'well') return refused?.refusal ?? null
     const { why } = await import('./overhttp')
-    const found = await why(this.api, session?.id, `${this.origin}/api/ws`, this.protocols())
+    const found = await why(this.api, session?.id, `${this.origin}/api/ws`, this.protocols(), tries)
     if (found === 'barred') return found
     if (found === null || session === null) return null
     if (found === 'gone') this.follower.frame({ type: 'session_gone', session_id: session.id })

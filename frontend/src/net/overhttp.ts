@@ -49,6 +49,7 @@ export async function why(
   session: string | undefined,
   address: string,
   protocols: string[],
+  tries: () => boolean,
 ): Promise<'gone' | { shut: string } | 'barred' | null> {
   try {
     if (session !== undefined) await api.session(session)
@@ -58,7 +59,7 @@ export async function why(
     // The hub is well, this session is not: the next dial asks for no session.
     return error.code === 'unavailable' ? { shut: error.message } : null
   }
-  return (await comesThrough(address, protocols)) ? null : 'barred'
+  return !tries() || (await comesThrough(address, protocols)) ? null : 'barred'
 }
 
 /** Where a session is followed from. */
