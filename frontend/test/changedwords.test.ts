@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { diffTexts } from '../src/text/diff'
 import { byLine } from '../src/markdown/tokens'
-import { changedWords, pairsOf } from '../src/text/words'
+import { pairsOf } from '../src/text/pairs'
+import { changedWords } from '../src/text/words'
 import { partsOf } from '../src/ui/feed/diffparts'
 
 const compare = (before: string, after: string) => {

@@ -16,12 +16,12 @@ let count = 0
 const waiting = new Map<number, (done: Done) => void>()
 
 /** Colours a code block in the background; it is readable all the while. */
-export function highlight(code: HTMLElement): void {
+export async function highlight(code: HTMLElement): Promise<void> {
   const language = /language-([\w+#-]+)/.exec(code.className)?.[1]
   const text = code.textContent ?? ''
   if (!language || text.length > longest) return
-  const to = start()
-  if (!to) return
+  const to = await wanted(code)
+  if (!to || code.textContent !== text) return
   const id = ++count
   waiting.set(id, ({ html }) => {
     if (html !== null && code.textContent === text) code.replaceChildren(sanitise(html))
@@ -29,16 +29,48 @@ export function highlight(code: HTMLElement): void {
   to.postMessage({ id, language, text })
 }
 
-/** Returns the highlighted parts of a text; empty if the text is long or its language unknown. Never rejects. */
-export function tokensOf(language: string, text: string): Promise<Token[]> {
-  const to = language && text.length <= longest ? start() : null
-  if (!to) return Promise.resolve([])
+/**
+ * Returns the highlighted parts of a text that `at` shows; empty if the text is long or its language unknown.
+ * Never rejects.
+ */
+export async function tokensOf(language: string, text: string, at: Element): Promise<Token[]> {
+  const to = language && text.length <= longest ? await wanted(at) : null
+  if (!to) return []
   const id = ++count
   return new Promise((resolve) => {
     waiting.set(id, ({ tokens }) => resolve(tokens ?? []))
     to.postMessage({ id, language, text, tokens: true })
   })
 }
+
+/** The worker, which is large: it is loaded once code is in view and the page has nothing else to do. */
+async function wanted(by: Element): Promise<Worker | null> {
+  if (worker === undefined) {
+    await inView(by)
+    await idle()
+  }
+  return start()
+}
+
+function inView(element: Element): Promise<void> {
+  return new Promise((resolve) => {
+    if (!globalThis.IntersectionObserver) return resolve()
+    const sight = new IntersectionObserver((seen) => {
+      if (!seen.at(-1)!.isIntersecting) return
+      sight.disconnect()
+      resolve()
+    })
+    sight.observe(element)
+  })
+}
+
+/** Safari has no requestIdleCallback. */
+const idle = () =>
+  new Promise<void>((resolve) =>
+    'requestIdleCallback' in globalThis
+      ? requestIdleCallback(() => resolve(), { timeout: 2_000 })
+      : setTimeout(resolve, 300),
+  )
 
 function start(): Worker | null {
   if (worker !== undefined) return worker

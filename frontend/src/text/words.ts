@@ -1,6 +1,7 @@
 // Its own file: the package's front brings JSON, patches and sentences along.
 import { diffWordsWithSpace } from 'diff/lib/diff/word.js'
 import type { DiffLine } from './diff'
+import { pairsOf } from './pairs'
 
 /** A part of a line, from and to in UTF-16 units. */
 export type Mark = readonly [from: number, to: number]
@@ -38,27 +39,4 @@ export function changedWords(lines: readonly DiffLine[]): Map<DiffLine, Mark[]> 
     marks.set(after, now)
   }
   return marks
-}
-
-/** Returns the lines as rows of two sides: removed lines beside the added ones in their place. */
-export function pairsOf(lines: readonly DiffLine[]): [DiffLine | null, DiffLine | null][] {
-  const rows: [DiffLine | null, DiffLine | null][] = []
-  let i = 0
-  const run = (kind: DiffLine['kind']) => {
-    const from = i
-    while (lines[i]?.kind === kind) i++
-    return lines.slice(from, i)
-  }
-  while (i < lines.length) {
-    const removed = run('remove')
-    const added = run('add')
-    for (let k = 0; k < Math.max(removed.length, added.length); k++)
-      rows.push([removed[k] ?? null, added[k] ?? null])
-    const line = lines[i]
-    if (line && line.kind !== 'remove' && line.kind !== 'add') {
-      rows.push([line, line])
-      i++
-    }
-  }
-  return rows
 }

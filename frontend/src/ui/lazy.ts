@@ -111,6 +111,7 @@ const seldom =
 
 export const loadJson = seldom((all) => all.Json)
 export const loadLarge = seldom((all) => all.Large)
+export const loadLargeDiff = seldom((all) => all.LargeDiff)
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadReview = () => comparing(import('./review/Review.svelte'))
