@@ -141,11 +141,22 @@ func (h *Hub) Revoke(ctx context.Context, device string) error {
 	return h.do(ctx, http.MethodDelete, "/api/devices/"+url.PathEscape(device), nil, nil)
 }
 
+// SearchQuery is what a search is restricted to; empty fields restrict nothing.
+type SearchQuery struct {
+	Session, Project, Agent, Lifecycle, Kind, By string
+	// From and To are the first and the last day, as YYYY-MM-DD.
+	From, To string
+}
+
 // Search looks for a text in sessions, from a cursor on.
-func (h *Hub) Search(ctx context.Context, text string, limit int, cursor string) (wire.FoundPage, error) {
+func (h *Hub) Search(ctx context.Context, text string, q SearchQuery, limit int, cursor string) (wire.FoundPage, error) {
 	query := url.Values{"q": {text}, "limit": {strconv.Itoa(limit)}}
-	if cursor != "" {
-		query.Set("cursor", cursor)
+	for name, value := range map[string]string{
+		"cursor": cursor, "session": q.Session, "project": q.Project, "agent": q.Agent, "lifecycle": q.Lifecycle, "kind": q.Kind, "by": q.By, "from": q.From, "to": q.To,
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	var found wire.FoundPage
 	err := h.do(ctx, http.MethodGet, "/api/search?"+query.Encode(), nil, &found)

@@ -153,65 +153,87 @@ func (p *Program) table(rows [][]string) error {
 
 // searchAnswer is the output of search --json.
 type searchAnswer struct {
-	Hits []wire.Hit `json:"hits"`
+	// Titles are the sessions whose titles have the words.
+	Titles []wire.FoundTitle `json:"titles,omitempty"`
+	Hits   []wire.Hit        `json:"hits"`
 	// Skipped are the sessions that could not be read in full.
 	Skipped []string `json:"skipped,omitempty"`
 }
 
 func (p *Program) search() *cobra.Command {
-	var project string
+	var q client.SearchQuery
 	var limit int
 	cmd := p.onHub(&cobra.Command{
-		Use:     "search TEXT",
-		Short:   "Find where a text occurs in what sessions said",
-		Long:    "Find where a text occurs in prompts, messages, titles of tool calls and commands: plain text, whatever its case.\nThe sessions made last come first, in each the newest first.",
-		Example: "abide search 'connection refused'\nabide search TODO --project . --json",
+		Use:   "search TEXT",
+		Short: "Find where a text occurs in what sessions said",
+		Long: "Find where a text occurs in prompts, messages, titles of tool calls and commands: words in any order, parts of words too, and phrases in double quotes, whatever their case.\n" +
+			"Sessions whose titles have the words come first, also with one wrong letter in a word. Then come the best of the newest places.",
+		Example: "abide search 'connection refused'\nabide search TODO --project . --json\nabide search migrate --kind prompt --by Ann --from 2026-02-01",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
 		if limit < 1 {
 			return Usagef("--limit is 1 or more")
 		}
-		return p.searchFor(ctx, hub, args[0], project, limit)
+		if q.Project != "" {
+			folder, err := filepath.Abs(q.Project)
+			if err != nil {
+				return fmt.Errorf("--project: %w", err)
+			}
+			if real, err := filepath.EvalSymlinks(folder); err == nil {
+				folder = real
+			}
+			q.Project = folder
+		}
+		if q.Session != "" {
+			s, err := p.find(ctx, hub, q.Session)
+			if err != nil {
+				return err
+			}
+			q.Session = s.SessionID
+		}
+		return p.searchFor(ctx, hub, args[0], q, limit)
 	})
-	cmd.Flags().StringVar(&project, "project", "", "only sessions of the project at `P`")
+	cmd.Flags().StringVar(&q.Session, "session", "", "only the session `S`, newest first")
+	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
+	cmd.Flags().StringVar(&q.Agent, "agent", "", "only sessions with the agent `A`")
+	cmd.Flags().StringVar(&q.Lifecycle, "lifecycle", "", "only sessions that are `L`: active, paused, completed, failed or expired")
+	cmd.Flags().StringVar(&q.Kind, "kind", "", "only texts of kind `K`: prompt, message or tool")
+	cmd.Flags().StringVar(&q.By, "by", "", "only prompts of the person `N`")
+	cmd.Flags().StringVar(&q.From, "from", "", "only what began on `DAY` (YYYY-MM-DD) or later")
+	cmd.Flags().StringVar(&q.To, "to", "", "only what began on `DAY` or earlier")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most `N` places")
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)
 	return cmd
 }
 
-func (p *Program) searchFor(ctx context.Context, hub *client.Hub, text, project string, limit int) error {
+func (p *Program) searchFor(ctx context.Context, hub *client.Hub, text string, q client.SearchQuery, limit int) error {
 	style, err := p.style(p.Stdout)
 	if err != nil {
 		return err
 	}
-	var only map[string]bool
-	if project != "" {
-		if only, err = ofProject(ctx, hub, project); err != nil {
-			return err
-		}
-	}
 	answer := searchAnswer{Hits: []wire.Hit{}}
 	for cursor := ""; ; {
-		page, err := hub.Search(ctx, text, 100, cursor)
+		page, err := hub.Search(ctx, text, q, min(100, limit-len(answer.Hits)), cursor)
 		if err != nil {
 			return err
 		}
-		for _, hit := range page.Hits {
-			if len(answer.Hits) == limit || only != nil && !only[hit.SessionID] {
-				continue
+		answer.Titles = append(answer.Titles, page.Titles...)
+		answer.Hits = append(answer.Hits, page.Hits...)
+		answer.Skipped = append(answer.Skipped, page.Skipped...)
+		if !p.json {
+			for _, title := range page.Titles {
+				if _, err := fmt.Fprintf(p.Stdout, "%s %s  %s\n", tail(title.SessionID), style.Dim("title"), plain.Line(title.Name)); err != nil {
+					return err
+				}
 			}
-			answer.Hits = append(answer.Hits, hit)
-			if p.json {
-				continue
-			}
-			_, err := fmt.Fprintf(p.Stdout, "%s %s  %s\n", tail(hit.SessionID), style.Dim(fmt.Sprintf("%d", hit.Seq)), plain.Line(hit.Snippet))
-			if err != nil {
-				return err
+			for _, hit := range page.Hits {
+				if _, err := fmt.Fprintf(p.Stdout, "%s %s  %s\n", tail(hit.SessionID), style.Dim(fmt.Sprintf("%d", hit.Seq)), plain.Line(hit.Snippet)); err != nil {
+					return err
+				}
 			}
 		}
-		answer.Skipped = append(answer.Skipped, page.Skipped...)
-		if cursor = page.NextCursor; page.Done || cursor == "" || len(answer.Hits) == limit {
+		if cursor = page.NextCursor; page.Done || cursor == "" || len(answer.Hits) >= limit {
 			break
 		}
 	}
@@ -224,20 +246,17 @@ func (p *Program) searchFor(ctx context.Context, hub *client.Hub, text, project 
 	return nil
 }
 
-func ofProject(ctx context.Context, hub *client.Hub, project string) (map[string]bool, error) {
-	path, err := filepath.Abs(project)
-	if err != nil {
-		return nil, err
+// indexWords says that a search reads files; empty if it does not.
+func indexWords(x *wire.IndexProgress) string {
+	switch {
+	case x == nil:
+		return ""
+	case x.Problem != "":
+		return "The search index does not go on; search reads the files: " + x.Problem
+	case x.Behind > 0:
+		return fmt.Sprintf("The search index is behind in %d of the sessions; search reads their files meanwhile.", x.Behind)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	ids := map[string]bool{}
-	_, err = sessions(ctx, hub, client.ListQuery{Status: "all", Project: path}, 0, func(s wire.SessionInfo) error {
-		ids[s.SessionID] = true
-		return nil
-	})
-	return ids, err
+	return ""
 }
 
 // usage prints what sessions used.
@@ -436,7 +455,7 @@ func (p *Program) health() *cobra.Command {
 		if err := p.table(rows); err != nil {
 			return err
 		}
-		for _, problem := range append([]string{h.Schedules, h.Storage, h.Snapshots}, h.Budgets...) {
+		for _, problem := range append([]string{h.Schedules, h.Storage, h.Snapshots, indexWords(h.Index)}, h.Budgets...) {
 			if problem == "" {
 				continue
 			}

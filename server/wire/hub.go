@@ -109,7 +109,10 @@ type AuditRecord struct {
 
 // FoundPage is the result of one call of a search.
 type FoundPage struct {
-	Hits []Hit `json:"hits"`
+	// Titles are sessions whose titles have the words, one letter of a word perhaps wrong:
+	// on the first page of a search in all sessions, at most 10.
+	Titles []FoundTitle `json:"titles,omitempty"`
+	Hits   []Hit        `json:"hits"`
 	// NextCursor continues where this call's time or limit ended.
 	NextCursor string `json:"next_cursor,omitempty"`
 	// Searched is the number of bytes of events that this call read.
@@ -122,6 +125,13 @@ type FoundPage struct {
 	Skipped []string `json:"skipped,omitempty"`
 	// Done means that everything was searched.
 	Done bool `json:"done"`
+}
+
+// FoundTitle is a session that a search found by its title.
+type FoundTitle struct {
+	SessionID string    `json:"session_id"`
+	Name      string    `json:"name"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Hit is one place of a text in a session.

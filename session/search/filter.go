@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,19 +51,15 @@ type Filter struct {
 	From, To time.Time
 }
 
-// check reports an unknown value, as ErrInvalid.
-func (f Filter) check() error {
+// Check reports an unknown value and a time that ends before it begins, as ErrInvalid.
+func (f Filter) Check() error {
 	switch f.Kind {
 	case "", KindPrompt, KindMessage, KindTool:
 	default:
 		return state.About("kind", fmt.Errorf("%w: kind is one of %s", state.ErrInvalid, strings.Join(f.Kind.Values(), ", ")))
 	}
 	if f.Lifecycle != "" {
-		known := false
-		for _, value := range f.Lifecycle.Values() {
-			known = known || value == string(f.Lifecycle)
-		}
-		if !known {
+		if !slices.Contains(f.Lifecycle.Values(), string(f.Lifecycle)) {
 			return state.About("lifecycle", fmt.Errorf("%w: lifecycle is one of %s", state.ErrInvalid, strings.Join(f.Lifecycle.Values(), ", ")))
 		}
 	}

@@ -101,7 +101,7 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return Page{}, err
 	}
 	query.filter = r.Filter

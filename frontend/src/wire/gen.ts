@@ -2311,6 +2311,12 @@ export interface AuditPage {
   records: AuditRecord[]
 }
 
+export interface FoundTitle {
+  session_id: string
+  name: string
+  updated_at: string
+}
+
 export interface Hit {
   session_id: string
   name: string
@@ -2322,6 +2328,7 @@ export interface Hit {
 }
 
 export interface FoundPage {
+  titles?: FoundTitle[]
   hits: Hit[]
   next_cursor?: string
   searched: number
