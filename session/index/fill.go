@@ -210,12 +210,16 @@ func (f *filler) put() {
 	}
 	f.grown = false
 	p := f.at
-	if !f.fresh {
+	last, pieces := int64(p.Pieces[len(p.Pieces)-1].Seq), encodePieces(p.Pieces)
+	if f.fresh {
+		// Not "insert or replace": that is a savepoint, for which FTS5 writes what it has.
+		f.exec("insert into passages(id, session, last, type, time, by, by_id, pieces, text) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			f.id, f.of.key, last, string(p.Type), p.Pieces[0].Time.UnixMicro(), p.By, p.ByID, pieces, p.Text)
+	} else {
 		f.exec("delete from texts where rowid = ?", f.id)
+		f.exec("update passages set last = ?, pieces = ?, text = ? where id = ?", last, pieces, p.Text, f.id)
 	}
 	f.fresh = false
-	f.exec("insert or replace into passages(id, session, last, type, time, by, by_id, pieces, text) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		f.id, f.of.key, int64(p.Pieces[len(p.Pieces)-1].Seq), string(p.Type), p.Pieces[0].Time.UnixMicro(), p.By, p.ByID, encodePieces(p.Pieces), p.Text)
 	// The tokenizer ends at a zero byte; no query has one.
 	f.exec("insert into texts(rowid, text) values(?, ?)", f.id, strings.ReplaceAll(search.Fold(p.Text), "\x00", " "))
 }

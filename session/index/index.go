@@ -20,7 +20,7 @@ type Options struct {
 	// Dir is the directory of the database; it is made if it is missing.
 	Dir    string
 	Logger *slog.Logger
-	// Most is the most events that a transaction reads; 0 is 4,096.
+	// Most is the most events that a transaction reads; 0 is 16,384.
 	Most int
 	// Settle is how long changes gather before they are read; 0 is a second.
 	Settle time.Duration
@@ -66,7 +66,7 @@ func New(o Options) *Index {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Most <= 0 {
-		o.Most = 4096
+		o.Most = 16384
 	}
 	if o.Settle <= 0 {
 		o.Settle = time.Second

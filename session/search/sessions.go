@@ -212,8 +212,8 @@ func (a *Sessions) byIndex(ctx context.Context, query *Query, sources []Source, 
 			break
 		}
 	}
-	if from.At > 0 {
-		page.Left = len(sources)
+	if from.At > 0 && from.Mark > 0 { // about so many
+		page.Left = int(float64(len(sources)) * float64(from.At) / float64(from.Mark))
 	}
 	return from, nil
 }

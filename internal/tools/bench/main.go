@@ -84,6 +84,7 @@ func groups(b *bench) []group {
 		{"terminal", measureTerminal},
 		{"undo", measureUndo},
 		{"jobs", measureJobs},
+		{"search", measureSearch},
 	}
 }
 
