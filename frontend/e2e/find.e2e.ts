@@ -86,6 +86,8 @@ describe.each([
     expect(await page.locator('.hit').count()).toBe(5)
     await page.locator('.hit').first().click()
     await until('the marks', async () => (await marked(screen)).includes('/slow'))
+    // Its bracket stands beside the letters.
+    await shot(screen, `hit-${size.width}`)
     expect(screen.errors).toEqual([])
     await page.close()
   })
