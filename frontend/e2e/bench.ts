@@ -41,6 +41,8 @@ describe('budgets', () => {
   let device: Device
   let far: Device
   let session: string
+  /** A session whose agent asks about a change. */
+  let asked: string
   let long: string
 
   const note = (what: string, goal: number, figure: number, unit: string) =>
@@ -61,6 +63,9 @@ describe('budgets', () => {
     far = await Device.pair(hub, { origin: proxy.origin })
     session = await hub.newSession('Measured')
     await hub.turn(session, '/burst 300')
+    asked = await hub.newSession('Asked')
+    await hub.prompt(asked, '/edit NOTES.md')
+    await hub.event(asked, 'permission_request')
   })
   afterAll(async () => {
     await far.stop()
@@ -81,11 +86,12 @@ describe('budgets', () => {
       const cdp = await throttled(page, { cache: false })
       const bodies: Promise<Buffer>[] = []
       page.on('response', (r) => {
-        if (r.request().resourceType() === kind) bodies.push(r.body())
+        if (r.request().resourceType() === kind) bodies.push(r.body().catch(() => Buffer.alloc(0))) // after the paint
       })
       const screen = await Screen.open(page, device.origin + path)
       await page.locator('html[data-link=open]').waitFor()
-      if (path !== '/') await screen.feed.getByText('300').last().waitFor()
+      if (path === `/s/${asked}`) await screen.permission.locator('.l.add').first().waitFor()
+      else if (path !== '/') await screen.feed.getByText('300').last().waitFor()
       const sum = (await Promise.all(bodies)).reduce((n, body) => n + gzipSync(body, { level: 9 }).length, 0)
       await cdp.detach()
       await page.close()
@@ -94,8 +100,41 @@ describe('budgets', () => {
     note('initial JavaScript, gz', 60, await weigh('/', 'script'), 'KB')
     note('initial CSS, gz', 15, await weigh('/', 'stylesheet'), 'KB')
     note('JavaScript to a rendered session, gz', 130, await weigh(`/s/${session}`, 'script'), 'KB')
+    note(
+      'JavaScript until a question with a diff is painted, gz',
+      130,
+      await weigh(`/s/${asked}`, 'script'),
+      'KB',
+    )
     note('embedded app', 2048, size(resolve(import.meta.dirname, '../dist')) / kb, 'KB')
   })
+
+  test('no opening moves the page', async () => {
+    let moved = 0
+    for (const viewport of [{ width: 390, height: 844 }, desktop]) {
+      for (const path of [
+        '/',
+        '/settings',
+        ...['', '/review', '/play', '/files'].map((of) => `/s/${session}${of}`),
+        `/s/${asked}`,
+      ]) {
+        const shifts: number[] = []
+        for (let i = 0; i < 2; i++) {
+          const page = await device.browser.window(viewport)
+          await page.addInitScript(watchVitals)
+          await page.goto(device.origin + path)
+          await page.locator('html[data-link=open]').waitFor()
+          await elapse(1_500)
+          shifts.push(await page.evaluate(() => (window as unknown as { vitals: Vitals }).vitals.cls))
+          await page.close()
+        }
+        moved = Math.max(moved, ...shifts)
+        if (Math.max(...shifts) > 0.01)
+          console.log(`${path} at ${viewport.width} moved: ${shifts.join(', ')}`)
+      }
+    }
+    note('layout shift of an opening of any screen, worst', 0.01, moved, '')
+  }, 600_000)
 
   test('a cold start on slow 4G and a slow phone', async () => {
     const figures: Record<keyof Vitals, number[]> = { fcp: [], key: [], tbt: [], cls: [] }
