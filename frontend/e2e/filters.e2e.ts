@@ -51,3 +51,46 @@ test.each([
   expect(errors).toEqual([])
   await page.close()
 })
+
+test.each([
+  { how: 'at 390', size: phone },
+  { how: 'at 1280', size: { width: 1280, height: 800 } },
+])('forks stand below their parent, more than three behind a button, $how', async ({ size }) => {
+  const parent = await at.hub.newSession(`Parent ${size.width}`)
+  await at.hub.turn(parent, '/plan')
+  for (let i = 0; i < 5; i++) {
+    const fork = await at.hub.api<{ session_id: string }>('POST', `/api/sessions/${parent}/fork`, { seq: 3 })
+    await at.hub.turn(fork.session_id, '/plan')
+  }
+  const screen = await at.device.open('/', size)
+  const { page, errors } = screen
+  await page
+    .locator('[data-row]', { hasText: `Parent ${size.width}` })
+    .first()
+    .waitFor()
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
+  await page.getByRole('combobox', { name: 'Group by' }).selectOption('tree')
+  const below = page.getByRole('list', { name: `Forks and jobs of Parent ${size.width}` })
+  await below.waitFor()
+  expect(await below.locator('[data-row]').count()).toBe(3)
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
+  if (size === phone) expect(await smallTargets(page)).toEqual([])
+  expect(await barriers(page)).toEqual([])
+  await shot(screen, `tree-${size.width}`)
+  const more = page.getByRole('button', { name: '2 more forks and jobs' }).first()
+  expect(await more.getAttribute('aria-expanded')).toBe('false')
+  await more.focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => below.locator('[data-row]').count()).toBe(5)
+  await page.getByRole('button', { name: 'Show fewer' }).waitFor()
+  await page.locator('[data-row] a').first().focus()
+  await page.keyboard.press('ArrowDown')
+  expect(
+    await below
+      .locator('[data-row] a')
+      .first()
+      .evaluate((a) => a === document.activeElement),
+  ).toBe(true)
+  expect(errors).toEqual([])
+  await page.close()
+})

@@ -28,6 +28,7 @@ func (p *Program) ls() *cobra.Command {
 	var q client.ListQuery
 	var all bool
 	var limit int
+	var inTree bool
 	cmd := p.onHub(&cobra.Command{
 		Use:   "ls",
 		Short: "List sessions, those changed last first",
@@ -61,7 +62,10 @@ func (p *Program) ls() *cobra.Command {
 			p.notice("sessions of %s; `abide ls --all` lists those of all projects", root)
 			q.Project = root
 		}
-		return p.list(ctx, hub, q, limit)
+		if inTree && p.json {
+			return Usagef("--json and --tree do not go together")
+		}
+		return p.list(ctx, hub, q, limit, inTree)
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "sessions of all projects, and archived ones, too")
 	cmd.Flags().StringVar(&q.Status, "status", "", "only sessions with the status `S`, such as running or needs_you; archived is one, too")
@@ -71,12 +75,13 @@ func (p *Program) ls() *cobra.Command {
 	cmd.Flags().StringArrayVar(&q.Tags, "tag", nil, "only sessions with the tag `NAME`; repeat it for those that have all")
 	cmd.Flags().StringVar(&q.Sort, "sort", "", "the order: `S` is updated (the default), created, name or size")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
+	cmd.Flags().BoolVar(&inTree, "tree", false, "forks, and jobs that a session delegated, below it where both are listed")
 	p.JSONFlag(cmd)
 	p.colorFlag(cmd)
 	return cmd
 }
 
-func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int) error {
+func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery, limit int, inTree bool) error {
 	if q.Status != "" && q.Status != "all" && q.Status != "archived" && !slices.Contains(wire.SessionStatus("").Values(), q.Status) {
 		return Usagef("--status is one of %s, archived", strings.Join(wire.SessionStatus("").Values(), ", "))
 	}
@@ -103,9 +108,21 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 		return err
 	}
 	names := short(answer.Sessions)
+	var all []placed
+	if inTree {
+		all = tree(answer.Sessions)
+	} else {
+		for _, s := range answer.Sessions {
+			all = append(all, placed{SessionInfo: s})
+		}
+	}
 	var rows [][]string
-	for _, s := range answer.Sessions {
-		rows = append(rows, []string{names[s.SessionID], statusWord(s, style), plain.Ago(time.Since(s.UpdatedAt)), plain.Cut(plain.Line(s.Name), 40), plain.Line(s.LastLine)})
+	for _, s := range all {
+		name := plain.Cut(plain.Line(s.Name), 40)
+		if s.depth > 0 {
+			name = strings.Repeat("  ", s.depth-1) + "└ " + name
+		}
+		rows = append(rows, []string{names[s.SessionID], statusWord(s.SessionInfo, style), plain.Ago(time.Since(s.UpdatedAt)), name, plain.Line(s.LastLine)})
 	}
 	if err := p.table(rows); err != nil {
 		return err

@@ -66,6 +66,7 @@ const acts =
 export const loadAddHint = acts((all) => all.AddHint)
 export const loadEmpty = acts((all) => all.Empty)
 export const loadFilters = acts((all) => all.Filters)
+export const loadTrees = acts((all) => all.Trees)
 export const loadInterruptions = acts((all) => all.Interruptions)
 export const loadPutAway = acts((all) => all.PutAway)
 export const loadActs = acts((all) => all.Acts)

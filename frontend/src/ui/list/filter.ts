@@ -13,7 +13,7 @@ export interface Filter {
   lifecycle: string
   agent: string
   tag: string
-  by: '' | Field
+  by: '' | 'tree' | Field
 }
 
 /** The filter that shows every session. */
