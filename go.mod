@@ -19,6 +19,7 @@ require (
 	github.com/gorilla/mux v1.8.1
 	github.com/hanwen/go-fuse/v2 v2.9.0
 	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
+	github.com/klauspost/compress v1.20.4
 	github.com/mdp/qrterminal/v3 v3.2.1
 	github.com/netresearch/go-cron v0.9.1
 	github.com/rivo/uniseg v0.4.7

@@ -52,6 +52,37 @@ func (m *Manager) waits(id string) bool {
 	return err == nil && queue.Waiting(beside)
 }
 
+// packedAtOnce bounds the logs that are compressed in one look.
+const packedAtOnce = 20
+
+// packArchived compresses the logs of archived sessions that do not run, where the settings
+// say so.
+func (m *Manager) packArchived() {
+	if !m.settings.Load().Space.CompressArchived {
+		return
+	}
+	n := 0
+	for info := range m.lines() {
+		if m.ctx.Err() != nil || n == packedAtOnce {
+			return
+		}
+		if !info.Archived || space.Stays(info) == space.Running {
+			continue
+		}
+		if bytes, err := m.journal.Unpacked(info.SessionID); err != nil || bytes == 0 {
+			continue // it is deleted, or compressed already
+		}
+		n++
+		b, err := m.Session(m.ctx, info.SessionID)
+		if err == nil {
+			err = b.log.Pack(m.ctx)
+		}
+		if err != nil && m.ctx.Err() == nil {
+			m.logger.Warn("the log of an archived session could not be compressed", "session", info.SessionID, "err", err)
+		}
+	}
+}
+
 // noteUnarchived says in the log that a person took a session out of the archive, so that its
 // age begins again.
 func (m *Manager) noteUnarchived(b *BackgroundSession, by event.Actor) error {

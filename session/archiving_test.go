@@ -1,13 +1,17 @@
 package session_test
 
 import (
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/space"
 	"github.com/abidehub/abide/session/store"
 )
@@ -53,4 +57,32 @@ func TestOldSessionsAreArchived(t *testing.T) {
 	require.False(t, after.Archived)
 	require.True(t, after.UpdatedAt.After(before.UpdatedAt), "its age begins again, with an event of its log")
 	require.Equal(t, before.MaxSeq+1, after.MaxSeq)
+}
+
+// The logs of archived sessions are compressed; they are found, read and continued as before.
+func TestLogsOfArchivedSessionsAreCompressed(t *testing.T) {
+	h := newDiskHub(t, func(o *session.Options, _ *store.Options) {
+		o.Space.CompressArchived, o.SweepEvery = true, time.Millisecond
+	})
+	b, a := h.busy()
+	for range 40 {
+		require.NoError(t, a.say(event.AgentMessage{MessageID: "m", Text: event.Text(strings.Repeat("a long and winding sentence ", 200))}))
+	}
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	dir := filepath.Join(h.dir, "sessions", b.ID())
+	packed := func() bool {
+		files, err := filepath.Glob(filepath.Join(dir, "*.zst"))
+		require.NoError(t, err)
+		return len(files) > 0
+	}
+	require.False(t, packed())
+	before := events(t, b)
+	yes := true
+	require.NoError(t, h.manager.Update(ctxOf(t), b.ID(), session.Patch{Archived: &yes}))
+	require.Eventually(t, packed, patience, time.Millisecond)
+	b = h.session(b.ID())
+	require.Equal(t, before, events(t, b)[:len(before)])
+	require.Equal(t, queue.Received, prompt(t, b, promptID(1)).Outcome)
+	require.Greater(t, len(events(t, b)), len(before)+1)
 }

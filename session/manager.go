@@ -215,7 +215,7 @@ func NewManager(o Options) (*Manager, error) {
 	m.helpers.Go(m.wakeSessions)
 	m.helpers.Go(m.recoverWorktrees)
 	m.helpers.Go(func() { o.States.ForgetOthers(ctx, m.mayExist) })
-	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads, m.keepUsage, m.archiveByAge} {
+	for _, step := range []func(){m.emptyTrash, m.tellExpired, m.putAwayJobs, m.sweepUploads, m.keepUsage, m.archiveByAge, m.packArchived} {
 		m.helpers.Go(func() {
 			step()
 			m.periodically(o.SweepEvery, step)

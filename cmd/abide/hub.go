@@ -262,7 +262,7 @@ func (h *hub) settings(c config.Config) settings.Hub {
 
 func spaceSettings(c config.Storage) settings.Space {
 	s := settings.Space{
-		Quota: int64(c.QuotaMiB) << 20, WarnAt: c.WarnAt, ArchiveAfter: time.Duration(c.ArchiveDays) * 24 * time.Hour,
+		Quota: int64(c.QuotaMiB) << 20, WarnAt: c.WarnAt, ArchiveAfter: time.Duration(c.ArchiveDays) * 24 * time.Hour, CompressArchived: c.CompressArchived,
 		Clean: settings.Clean{Enabled: c.Clean.Enabled, Every: c.Clean.Every, After: c.Clean.After},
 	}
 	for _, l := range c.Clean.Lifecycles {

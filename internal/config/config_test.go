@@ -109,7 +109,7 @@ agents:
 workspaces: [~/src, relative, /abs]
 worktrees: copies
 undo_wait: 2s
-storage: {trash_days: 30, expired_days: 90, archive_days: 60, quota_mib: 512, warn_at: 0.5, clean: {enabled: true, every: 24h, after: 1h, lifecycles: [failed]}}
+storage: {trash_days: 30, expired_days: 90, archive_days: 60, compress_archived: true, quota_mib: 512, warn_at: 0.5, clean: {enabled: true, every: 24h, after: 1h, lifecycles: [failed]}}
 jobs: {at_once: 2, per_agent: 3, per_project: 5, stream_events: 700}
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
@@ -124,7 +124,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, ArchiveDays: 60, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5, StreamEvents: 700}, LogFileMiB: 64, KeepLogMiB: 4096,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, ArchiveDays: 60, CompressArchived: true, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5, StreamEvents: 700}, LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,

@@ -20,6 +20,8 @@ type Storage struct {
 	// ArchiveDays is for how many days nothing happens in a session until it is archived; 0
 	// is never.
 	ArchiveDays int
+	// CompressArchived compresses the logs of archived sessions.
+	CompressArchived bool
 	// QuotaMiB is how much all sessions may take; 0 is any amount. From WarnAt of it, between
 	// 0 and 1, the hub warns. It deletes nothing for it.
 	QuotaMiB int
@@ -39,6 +41,7 @@ type fileStorage struct {
 	TrashDays   *float64  `yaml:"trash_days"`
 	ExpiredDays *float64  `yaml:"expired_days"`
 	ArchiveDays *float64  `yaml:"archive_days"`
+	Compress    *bool     `yaml:"compress_archived"`
 	QuotaMiB    *float64  `yaml:"quota_mib"`
 	WarnAt      *float64  `yaml:"warn_at"`
 	Clean       fileClean `yaml:"clean"`
@@ -69,6 +72,9 @@ func (f fileStorage) apply(c *Storage) (path string, err error) {
 		if *count.to, err = wholeOrNone(*count.from); err != nil {
 			return count.path, err
 		}
+	}
+	if f.Compress != nil {
+		c.CompressArchived = *f.Compress
 	}
 	if v := f.WarnAt; v != nil {
 		if c.WarnAt = *v; *v <= 0 || *v > 1 {

@@ -66,6 +66,10 @@ type Log interface {
 	// returns false if all events are earlier. It may read the whole log.
 	SeqAt(ctx context.Context, at time.Time) (seq event.Seq, found bool, err error)
 
+	// Pack stores the events so far in less space, as a log that nobody continues soon. The
+	// log is read and continued as before, but old events are slower to come. It may add a
+	// line of its own. When ctx ends it stops, and may be called again.
+	Pack(ctx context.Context) error
 	// Reopen makes a frozen log writable again. Unacknowledged events are kept and become
 	// visible. If the device fails again, the log stays frozen. On a log that is not
 	// frozen it does nothing.

@@ -61,6 +61,8 @@ type Store interface {
 	Present(id string) error
 	// Sizes measures the files of a session without opening its log.
 	Sizes(id string) (Sizes, error)
+	// Unpacked is how many bytes of a log Log.Pack would pack, without opening it.
+	Unpacked(id string) (int64, error)
 	// StaleUploads is Blobs.StaleUploads of a session without opening its log.
 	StaleUploads(id string, before time.Time) ([]string, error)
 	// Files are the small files that are of no session.

@@ -252,7 +252,9 @@ type Space struct {
 	// ArchiveAfter is for how long nothing happens in a session until it is archived; 0 is
 	// never.
 	ArchiveAfter time.Duration
-	Clean        Clean
+	// CompressArchived compresses the logs of archived sessions.
+	CompressArchived bool
+	Clean            Clean
 }
 
 // Clean puts sessions away in which nothing happened for After, each Every.

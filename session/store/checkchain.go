@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/abidehub/abide/session/store/logfile"
+	"github.com/abidehub/abide/session/store/packed"
 )
 
 // begins verifies the first line of a file.
@@ -62,7 +63,7 @@ func (c *checking) strays(list []*segment) {
 		return // already reported
 	}
 	for _, n := range names {
-		name := n.Name()
+		name := strings.TrimSuffix(n.Name(), packed.Suffix)
 		if !strings.HasPrefix(name, "events") || !n.Type().IsRegular() || name == activeName {
 			continue
 		}

@@ -72,6 +72,15 @@ func (s sessions) Sizes(id string) (journal.Sizes, error) {
 	return s.sizesIn(dir)
 }
 
+// Unpacked implements journal.Store.
+func (s sessions) Unpacked(id string) (int64, error) {
+	dir, err := s.SessionDir(id)
+	if err != nil {
+		return 0, err
+	}
+	return unpackedIn(s.opts.FS, dir)
+}
+
 // Lines implements journal.Store.
 func (s sessions) Lines(id string) ([]journal.Part, error) {
 	dir, err := s.SessionDir(id)
@@ -153,6 +162,14 @@ func (h *held) Health() journal.Health {
 		health.State, health.Reason = journal.HealthLost, err.Error()
 	}
 	return health
+}
+
+// Pack implements journal.Log.
+func (h *held) Pack(ctx context.Context) error {
+	if err := h.lost(); err != nil {
+		return err
+	}
+	return h.Log.Pack(ctx)
 }
 
 // Reopen implements journal.Log.

@@ -36,7 +36,7 @@ func (f eventFile) Open() (journal.Lines, error) {
 	if ours, err := inChain(f.fs, f.dir, f.name); err != nil || !ours {
 		return nil, err
 	}
-	file, err := f.fs.Open(filepath.Join(f.dir, f.name))
+	file, err := openLogFile(f.fs, filepath.Join(f.dir, f.name))
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Log struct {
 	repairer  repairer
 	reopener  reopener
 	retention retention
+	packer    packer
 	upkeep    upkeep
 	flusher   flusher
 }
@@ -55,6 +56,7 @@ func newLog(id, dir, runID string, opts Options) *Log {
 	l.reopener = reopener{writer: &l.writer, repairer: &l.repairer}
 	l.repairer.writer = &l.writer
 	l.retention.writer = &l.writer
+	l.packer = packer{&l.writer}
 	l.upkeep = upkeep{writer: &l.writer, repairer: &l.repairer, retention: &l.retention}
 	k.idleAfter, k.flush, k.rest, k.failed = opts.IdleAfter, l.upkeep.flush, l.upkeep.rest, l.upkeep.unflushed
 	return l
@@ -69,6 +71,9 @@ func (l *Log) Changed() <-chan struct{} { return l.bell.Listen() }
 
 // Marks returns all watermarks at one moment.
 func (l *Log) Marks() journal.Marks { return l.marks.snapshot() }
+
+// Pack stores the lines so far in less space.
+func (l *Log) Pack(ctx context.Context) error { return l.packer.Pack(ctx) }
 
 // Health returns whether the log can be written, and counts its damage.
 func (l *Log) Health() journal.Health {

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/abidehub/abide/internal/disk"
+import (
+	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/session/store/packed"
+)
 
 // The names of the files of a data directory: see docs/storage.md.
 const (
@@ -34,5 +37,5 @@ const (
 // isHalfMade reports whether a file of a session is a temporary one, which is never
 // read before its rename.
 func isHalfMade(name string) bool {
-	return name == nextName || name == metadataName+disk.TempSuffix || name == labelsName+disk.TempSuffix || name == "room"+disk.TempSuffix
+	return name == nextName || packed.IsTemp(name) || name == metadataName+disk.TempSuffix || name == labelsName+disk.TempSuffix || name == "room"+disk.TempSuffix
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/store/packed"
 )
 
 // retention is how much of a log is kept.
@@ -92,7 +93,7 @@ func (r *retention) firstWithin(maxBytes int64) (event.Seq, error) {
 	list := r.segs.all()
 	first := list[len(list)-1].first
 	for i := len(list) - 2; i >= 0; i-- {
-		info, err := r.fs.Stat(list[i].currentPath())
+		info, err := packed.Stat(r.fs, list[i].currentPath())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing file takes no space
 			return 0, err
 		}
@@ -150,5 +151,5 @@ func removeOld(seg *segment, behind []*segment, id string) (removed bool, err er
 	if err != nil || !fits {
 		return false, err
 	}
-	return true, seg.fs.Remove(seg.path)
+	return true, packed.Remove(seg.fs, seg.path)
 }

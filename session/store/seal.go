@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store/logfile"
@@ -15,14 +16,17 @@ import (
 // seal gives the active file its final name and starts a new one. The new file is
 // created and locked first, under a temporary name, so that after a failure the log
 // continues in the old file. The caller holds the write lock.
-func (w *writer) seal() error {
+func (w *writer) seal() error { return w.sealAt(w.opts.Now()) }
+
+// sealAt is seal with the time of the new file's first line.
+func (w *writer) sealAt(at time.Time) error {
 	p := &w.out
 	if err := w.sync.syncTo(context.Background(), p.next-1); err != nil {
 		return err
 	}
 	last := p.next - 1
 	written, _ := w.marks.positions()
-	file, final, err := w.makeSegment(written)
+	file, final, err := w.makeSegment(written, at)
 	if err != nil {
 		w.opts.Logger.Warn("log cannot be sealed; it continues in the same file", "session", w.id, "err", err)
 		return nil
@@ -46,7 +50,7 @@ func (w *writer) seal() error {
 
 // makeSegment creates the file of a new segment under a temporary name, locked and
 // synced. It begins with a segment_start and continues after the line at before.
-func (w *writer) makeSegment(before position) (File, firstLine, error) {
+func (w *writer) makeSegment(before position, at time.Time) (File, firstLine, error) {
 	first := before.seq + 1
 	data, err := json.Marshal(event.SegmentStart{
 		Format: logFormat, SessionID: w.id, Epoch: w.meta.Epoch(), FirstSeq: first, Prev: logfile.Hex(before.sum), Made: w.meta.made(),
@@ -54,7 +58,7 @@ func (w *writer) makeSegment(before position) (File, firstLine, error) {
 	if err != nil {
 		return nil, firstLine{}, err
 	}
-	text, sum, err := logfile.Encode(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: w.opts.Now(), Data: data})
+	text, sum, err := logfile.Encode(nil, first, event.Draft{Type: event.TypeSegmentStart, Time: at, Data: data})
 	if err != nil {
 		return nil, firstLine{}, err
 	}

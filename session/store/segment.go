@@ -15,6 +15,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/logfile"
+	"github.com/abidehub/abide/session/store/packed"
 )
 
 // segment is one file of a log. Its file is opened for the first reader, and closed
@@ -45,7 +46,7 @@ func (s *segment) acquire() (File, error) {
 		return nil, journal.ErrClosed
 	}
 	if s.file == nil {
-		f, err := s.fs.Open(s.path)
+		f, err := openLogFile(s.fs, s.path)
 		if err != nil {
 			return nil, fmt.Errorf("open segment: %w", err)
 		}
@@ -102,6 +103,11 @@ func (s *segment) closeForNow() {
 	}
 	s.looked.Store(false)
 	s.stray.Store(false)
+}
+
+// openLogFile opens a file of a log, also a packed one.
+func openLogFile(fsys FS, path string) (File, error) {
+	return packed.Open(fsys, path, filepath.Join(filepath.Dir(path), derivedDir))
 }
 
 // seal says that the file was renamed and is complete.
@@ -231,8 +237,9 @@ func sealedSegments(fsys FS, dir string) ([]*segment, error) {
 	}
 	var list []*segment
 	for _, n := range names {
-		if first, last, ok := parseSealedName(n.Name()); ok {
-			list = append(list, &segment{fs: fsys, first: first, last: last, path: filepath.Join(dir, n.Name())})
+		name := strings.TrimSuffix(n.Name(), packed.Suffix) // if both are there, they are the same lines
+		if first, last, ok := parseSealedName(name); ok {
+			list = append(list, &segment{fs: fsys, first: first, last: last, path: filepath.Join(dir, name)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *segment) int { return cmp.Compare(a.first, b.first) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
+	"github.com/abidehub/abide/session/store/packed"
 )
 
 // sizesIn measures the files in a session's directory.
@@ -27,7 +28,7 @@ func (s *Store) sizesIn(dir string) (sizes journal.Sizes, err error) {
 			to = &sizes.Blobs
 		case n.Name() == derivedDir:
 			to = &sizes.Derived
-		case strings.HasSuffix(n.Name(), ".jsonl") && strings.HasPrefix(n.Name(), "events"):
+		case strings.HasSuffix(strings.TrimSuffix(n.Name(), packed.Suffix), ".jsonl") && strings.HasPrefix(n.Name(), "events"):
 			to = &sizes.Log
 		}
 		*to += s.sizeOf(dir, n)

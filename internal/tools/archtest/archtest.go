@@ -67,7 +67,8 @@ func arrows() map[string]row {
 		"session/usage":               {[]string{"session/behind", "session/event", "session/journal"}, false},
 		"session/index":               {[]string{"session/behind", "session/event", "session/journal", "session/search", "internal/bell"}, true},
 		"session/search":              {[]string{"session/journal", "session/store/logfile", "session/event", "session/state"}, true},
-		"session/store":               {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/store/tail", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
+		"session/store/packed":        {[]string{"internal/disk"}, true},
+		"session/store":               {[]string{"session/journal", "session/store/blobs", "session/store/logfile", "session/store/packed", "session/store/tail", "session/event", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
 		"session/store/blobs":         {[]string{"session/journal", "session/store/logfile", "session/event", "internal/disk"}, false},
 		"session/store/logfile":       {[]string{"session/event", "internal/disk"}, false},
 		"session/store/tail":          {[]string{"session/event"}, false},
@@ -125,6 +126,7 @@ func reserved() map[string][]string {
 	return map[string][]string{
 		"github.com/coder/acp-go-sdk":    {"session/acp", "internal/demoagent"},
 		"github.com/coder/websocket":     {"server", "client"},
+		"github.com/klauspost/compress":  {"session/store/packed"},
 		"modernc.org/sqlite":             {"session/index"},
 		"github.com/gorilla/mux":         {"server/api"},
 		"github.com/netresearch/go-cron": {"internal/schedule"},

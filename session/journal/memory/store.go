@@ -383,6 +383,9 @@ func (s *Store) Present(id string) error {
 	return err
 }
 
+// Unpacked implements journal.Store.
+func (s *Store) Unpacked(string) (int64, error) { return 0, nil }
+
 // Sizes implements journal.Store.
 func (s *Store) Sizes(id string) (sizes journal.Sizes, err error) {
 	s.device.mu.Lock()
