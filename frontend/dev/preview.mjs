@@ -20,7 +20,7 @@ export const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
   "font-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; " +
   "form-action 'self'; require-trusted-types-for 'script'; " +
-  'trusted-types abide-shell abide-worker svelte-trusted-html abide-html'
+  'trusted-types abide-shell abide-worker svelte-trusted-html dompurify'
 
 /** Starts the server. Returns its URL, its mock hub and a function that stops it. */
 export async function preview({ port = 0, pace = 25, root = dist } = {}) {

@@ -10,7 +10,7 @@ import (
 // styles and images only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 	"connect-src 'self'; font-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; " +
-	"base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types abide-shell abide-worker svelte-trusted-html abide-html"
+	"base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types abide-shell abide-worker svelte-trusted-html dompurify"
 
 // features are the device features that no page and no script of the hub may use.
 const features = "camera=(), display-capture=(), geolocation=(), gyroscope=(), hid=(), microphone=(), midi=(), payment=(), serial=(), usb=()"
