@@ -25,7 +25,7 @@ import type {
   SignedAddress,
   Winner,
 } from '../wire/gen'
-import type { Choices } from '../state/intents'
+import type { Choices, Narrow } from '../state/intents'
 import type { Files } from '../state/files'
 import type { Reviews } from '../state/reviews'
 import type { Refusal } from './machine'
@@ -298,10 +298,10 @@ export function hubAPI(page: PageKey) {
     },
 
     /** One page of a search in sessions, or only in one; `ended` takes the request back. */
-    async search(text: string, cursor: string, ended: AbortSignal, only = ''): Promise<FoundPage> {
+    async search(text: string, cursor: string, ended: AbortSignal, narrow: Narrow = {}): Promise<FoundPage> {
       return call(
         'GET',
-        `/api/search?${new URLSearchParams({ q: text, cursor, ...(only && { session: only, limit: '100' }) })}`,
+        `/api/search?${new URLSearchParams({ q: text, cursor, ...narrow })}`,
         undefined,
         withLimit(ended),
       )

@@ -36,6 +36,9 @@ export interface AnswerMore {
   seenSeq?: Seq
 }
 
+/** What a search is narrowed to, as the hub's API names it: kind, from, session, limit. */
+export type Narrow = Record<string, string>
+
 /** Everything a person can ask for. The screens know this and no more of the network. */
 export interface Intents {
   /** Follows a session from where the app left it, and no other. */
@@ -109,7 +112,7 @@ export interface Intents {
   /** The rules that answer permission requests in a session: its own, then its agent's. */
   rules(sessionId: string): Promise<readonly Rule[]>
   /** One page of the places of a text in sessions, from the cursor of the page before or ''. */
-  search(text: string, cursor: string, ended: AbortSignal, only?: string): Promise<FoundPage>
+  search(text: string, cursor: string, ended: AbortSignal, narrow?: Narrow): Promise<FoundPage>
   /** Where an image or a download of a blob comes from, for some minutes. */
   blobAddress(sessionId: string, sha256: string): Promise<string>
   choices(): Promise<Choices>

@@ -1,4 +1,4 @@
-import type { Hit } from '../../wire/gen'
+import type { FoundTitle, Hit } from '../../wire/gen'
 import type { Intents } from '../../state/intents'
 
 /** How long a person pauses before the typed text is searched for. */
@@ -15,6 +15,8 @@ export interface Finding {
   /** More: there is more than was asked for. Broken off: the connection went, it goes on by itself. */
   readonly status: 'searching' | 'more' | 'stopped' | 'broken off' | 'done' | 'failed'
   readonly hits: readonly Hit[]
+  /** Sessions whose title is what was typed but for a letter. */
+  readonly titles: readonly FoundTitle[]
   readonly sessions: number
   readonly left: number
   /** Sessions the hub could not read, or only in part. */
@@ -26,6 +28,7 @@ export const nothing: Finding = {
   text: '',
   status: 'done',
   hits: [],
+  titles: [],
   sessions: 0,
   left: 0,
   skipped: [],
@@ -45,8 +48,8 @@ export class Finder {
   ) {}
 
   /** Searches for a text once no other follows it; the same text again goes on where it broke off or failed. */
-  start(text: string): void {
-    if (text === this.finding.text) {
+  start(text: string, anew = false): void {
+    if (text === this.finding.text && !anew) {
       if (this.finding.status === 'broken off' || this.finding.status === 'failed') this.more()
       return
     }
@@ -86,6 +89,7 @@ export class Finder {
         if (signal.aborted) return
         this.cursor = page.next_cursor ?? ''
         const hits = [...this.finding.hits, ...page.hits]
+        const titles = [...this.finding.titles, ...(page.titles ?? [])]
         const status = page.done
           ? 'done'
           : shown(hits) >= enough || hits.length >= most
@@ -93,6 +97,7 @@ export class Finder {
             : 'searching'
         this.set({
           hits,
+          titles,
           status,
           sessions: page.sessions,
           left: page.sessions_left,
