@@ -91,7 +91,7 @@ type hubOptions struct {
 	// resolve looks up the names of services; nil is the system.
 	resolve  func(context.Context, string) ([]netip.Addr, error)
 	alone    bool              // do not poll for changes of credentials by other processes
-	untold   bool              // do not run the notifier, so that it reads no log
+	untold   bool              // nothing reads logs by itself: no notifier, no snapshots
 	patience time.Duration     // how long a search waits for its turn; zero is the default
 	files    *workspace.Files  // nil shows files without git
 	git      *gitstate.Git     // of acts on branches; nil does none
@@ -117,7 +117,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.manager, err = session.NewManager(session.Options{
 		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
-		Strict: true, ListPast: listsOne, Git: o.git, States: o.states, UndoWait: patience,
+		Strict: true, SaveNothing: o.untold, ListPast: listsOne, Git: o.git, States: o.states, UndoWait: patience,
 		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)

@@ -48,7 +48,7 @@ func routeNeeds() map[string]need {
 		"POST " + one + "/permissions/{permission}": act, "POST " + one + "/restart": act,
 		"POST " + one + "/attachments": act, "GET " + one + "/rules": act, "POST " + one + "/queue": act,
 		"DELETE " + one + "/queue": act, "PATCH " + one + "/queue/{prompt}": act, "DELETE " + one + "/queue/{prompt}": act,
-		"GET " + one + "/overview": read, "GET " + one + "/comments": read, "POST " + one + "/comments": act, "GET " + one + "/export": act,
+		"GET " + one + "/overview": read, "GET " + one + "/snapshot": read, "GET " + one + "/comments": read, "POST " + one + "/comments": act, "GET " + one + "/export": act,
 		"POST " + one + "/export/address": act, "PATCH " + one + "/comments/{comment}": act, "DELETE " + one + "/comments/{comment}": act,
 		"GET " + one + "/interruption": read, "POST " + one + "/resume": act, "POST " + one + "/pause": act, "POST " + one + "/dismiss": act,
 		"POST " + one + "/record": manage, "POST " + one + "/record/end": manage,

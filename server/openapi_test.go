@@ -276,6 +276,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"PATCH", "/api/sessions/{id}/comments/{comment}", one + "/comments/" + comment.CommentID, map[string]any{"resolved": true}},
 		{"DELETE", "/api/sessions/{id}/comments/{comment}", one + "/comments/" + comment.CommentID, nil},
 		{"GET", "/api/sessions/{id}/overview", one + "/overview", nil},
+		{"GET", "/api/sessions/{id}/snapshot", one + "/snapshot", nil},
 		{"GET", "/api/sessions/{id}/blobs/{sha256}", one + "/blobs/" + blob.SHA256, nil},
 		{"POST", "/api/sessions/{id}/blobs/{sha256}/address", one + "/blobs/" + blob.SHA256 + "/address", nil},
 		{"POST", "/api/sessions/{id}/prompt", one + "/prompt", map[string]string{"prompt_id": "p0", "text": "say 3"}},
@@ -392,9 +393,11 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		require.Equal(t, "application/json", res.header.Get("Content-Type"), name)
 		var value any
 		require.NoError(t, json.Unmarshal([]byte(res.body), &value))
-		if page, ok := value.(map[string]any); ok && strings.HasSuffix(r.route, "/events") {
-			require.Equal(t, "events_loaded", page["type"]) // it is the socket's frame
-			delete(page, "type")
+		for end, kind := range map[string]string{"/events": "events_loaded", "/state": "state"} {
+			if frame, ok := value.(map[string]any); ok && strings.HasSuffix(r.route, end) {
+				require.Equal(t, kind, frame["type"]) // it is the socket's frame
+				delete(frame, "type")
+			}
 		}
 		require.NoError(t, doc.fits(schema.Schema, value, name))
 	}

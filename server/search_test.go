@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
@@ -29,6 +30,8 @@ type found struct {
 	Left       int          `json:"sessions_left"`
 	Done       bool         `json:"done"`
 	Skipped    []string     `json:"skipped"`
+
+	Titles []wire.FoundTitle `json:"titles"`
 }
 
 func (h *hub) search(query string) found {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"reflect"
 	"regexp"
 	"strings"
@@ -34,7 +35,7 @@ var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 // openAPI describes routes in OpenAPI 3.1. The Go types that are decoded and
 // encoded describe the bodies, so the document cannot differ from the code.
 func openAPI(list []route) object {
-	s := schemas{named: object{}}
+	s := schemas{named: object{}, types: map[string]reflect.Type{}}
 	paths := object{}
 	for _, r := range list {
 		item, ok := paths[r.path].(object)
@@ -63,7 +64,11 @@ func openAPI(list []route) object {
 }
 
 // schemas collects the JSON schemas of Go types.
-type schemas struct{ named object }
+type schemas struct {
+	named object
+	// types are those of the names.
+	types map[string]reflect.Type
+}
 
 func (s schemas) operation(r route) object {
 	d := r.doc
@@ -174,10 +179,14 @@ func (s schemas) structure(t reflect.Type) object {
 		return object{"type": "object"} // a response without content
 	}
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if other := s.types[name]; other != nil && other != t { // the same name in another package
+		name = strings.ToUpper(path.Base(t.PkgPath())[:1]) + path.Base(t.PkgPath())[1:] + name
+	}
 	ref := object{"$ref": "#/components/schemas/" + name}
 	if _, done := s.named[name]; done {
 		return ref
 	}
+	s.types[name] = t
 	properties, required := object{}, []string{}
 	s.named[name] = object{} // so that a recursive type ends
 	s.fields(t, properties, &required)

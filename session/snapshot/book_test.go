@@ -322,6 +322,21 @@ func TestASnapshotHasABound(t *testing.T) {
 	require.Len(t, talk[len(talk)-1].Content, 512<<10)
 }
 
+// A text that is too large for the log's lines is its beginning, and the snapshot says so.
+func TestTheBeginningOfALargeTextIsToldAsOne(t *testing.T) {
+	s := newShelf(t)
+	s.append(prompt(strings.Repeat("p", 400<<10)), event.TurnStart{PromptID: "p"}, says("m", "first "), says("m", strings.Repeat("q", 300<<10)), says("m", "last"))
+	got := s.read()
+	talk := got.AgentContext.ConversationHistory
+	require.Len(t, talk, 2)
+	require.Equal(t, strings.Repeat("p", 4<<10), string(talk[0].Content))
+	require.Equal(t, "first "+strings.Repeat("q", 4<<10), string(talk[1].Content))
+	require.True(t, talk[0].Cut && talk[1].Cut)
+	require.Equal(t, 2, got.LeftOut.Rests)
+	require.Contains(t, got.Notice, "the rests of 2 long messages")
+	equal(t, s.whole(), got)
+}
+
 func TestASnapshotIsReadOnlyWhileItsSessionExists(t *testing.T) {
 	s := newShelf(t)
 	_, _, err := s.book.Kept(s.log.ID())

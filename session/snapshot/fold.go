@@ -59,7 +59,7 @@ type call struct {
 	Fields event.ToolCallFields `json:"fields"`
 }
 
-const workFormat = 1
+const workFormat = 2
 
 // NewFold is the fold of the log with this epoch before its first event.
 func NewFold(epoch string) *Fold {
@@ -98,7 +98,7 @@ func (f *Fold) Take(e event.Event) {
 	f.Work.Plan.Apply(payload)
 	switch p := payload.(type) {
 	case event.UserPrompt:
-		f.say(state.Said{Role: state.RoleUser, Timestamp: e.Time, Seq: e.Seq, Turn: e.Turn}, string(p.Text))
+		f.say(state.Said{Role: state.RoleUser, Timestamp: e.Time, Seq: e.Seq, Turn: e.Turn}, string(p.Text), transcript.Shortened(e))
 	case event.AgentMessage:
 		f.chunk(e, p)
 	case event.TurnStart:
@@ -158,6 +158,7 @@ func notice(l state.SnapshotLeftOut) string {
 		one, many string
 	}{
 		{l.Conversation, "the oldest message", "the oldest %d messages"},
+		{l.Rests, "the rest of a long message", "the rests of %d long messages"},
 		{l.Outputs, "the oldest output", "the oldest %d outputs"},
 		{l.Files, "the file written first", "the %d files written first"},
 		{l.Contents, "the content of a file", "the contents of %d files"},
@@ -176,20 +177,25 @@ func notice(l state.SnapshotLeftOut) string {
 }
 
 // say adds to the conversation, and leaves out its oldest parts if it gets too long.
-func (f *Fold) say(one state.Said, text string) {
+func (f *Fold) say(one state.Said, text string, cut bool) {
 	c := &f.AgentContext
 	c.ConversationHistory = append(c.ConversationHistory, one)
 	f.Work.Talk += itemBytes
-	f.saying(&c.ConversationHistory[len(c.ConversationHistory)-1], text)
+	f.saying(&c.ConversationHistory[len(c.ConversationHistory)-1], text, cut)
 }
 
-// saying adds a text to an entry of the conversation.
-func (f *Fold) saying(one *state.Said, text string) {
+// saying adds a text to an entry of the conversation. If cut, the text is the beginning of one
+// that is too large for the log's lines: what follows it is left out, too.
+func (f *Fold) saying(one *state.Said, text string, cut bool) {
 	if one.Cut {
 		return
 	}
+	one.Cut = cut
 	if room := messageBytes - len(one.Content); len(text) > room {
 		text, one.Cut = wholeRunes(text[:room]), true
+	}
+	if one.Cut {
+		f.LeftOut.Rests++
 	}
 	one.Content = append(one.Content, text...)
 	f.Work.Talk += jsonLen(text)
@@ -214,11 +220,11 @@ func (f *Fold) chunk(e event.Event, p event.AgentMessage) {
 	talk := f.AgentContext.ConversationHistory
 	for i := len(talk) - 1; i >= 0 && talk[i].Turn == e.Turn; i-- {
 		if one := &talk[i]; one.Role == state.RoleAssistant && one.MessageID == p.MessageID {
-			f.saying(one, string(p.Text))
+			f.saying(one, string(p.Text), transcript.Shortened(e))
 			return
 		}
 	}
-	f.say(state.Said{Role: state.RoleAssistant, Timestamp: e.Time, Seq: e.Seq, Turn: e.Turn, MessageID: p.MessageID}, string(p.Text))
+	f.say(state.Said{Role: state.RoleAssistant, Timestamp: e.Time, Seq: e.Seq, Turn: e.Turn, MessageID: p.MessageID}, string(p.Text), transcript.Shortened(e))
 }
 
 // undo takes from the conversation, or puts back. What files have after it is not known.

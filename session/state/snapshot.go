@@ -130,10 +130,11 @@ type SnapshotMetadata struct {
 	Costs   []event.Cost `json:"costs,omitempty"`
 }
 
-// SnapshotLeftOut counts what is left out: the oldest prompts and messages, the oldest
-// outputs, files, and contents of files.
+// SnapshotLeftOut counts what is left out: the oldest prompts and messages, the rests of those
+// that are Cut, the oldest outputs, files, and contents of files.
 type SnapshotLeftOut struct {
 	Conversation int `json:"conversation,omitempty"`
+	Rests        int `json:"rests,omitempty"`
 	Outputs      int `json:"outputs,omitempty"`
 	Files        int `json:"files,omitempty"`
 	Contents     int `json:"contents,omitempty"`

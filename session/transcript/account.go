@@ -84,7 +84,7 @@ func (a *Account) Apply(e event.Event) {
 	}
 	switch p := payload.(type) {
 	case event.UserPrompt:
-		keep(&a.waiting, p.PromptID, waiting{AccountPrompt{Text: string(p.Text), Wrapped: len(p.Attachments) > 0 || shortened(e)}, e.Seq})
+		keep(&a.waiting, p.PromptID, waiting{AccountPrompt{Text: string(p.Text), Wrapped: len(p.Attachments) > 0 || Shortened(e)}, e.Seq})
 	case event.AgentStarted:
 		if p.Resumed == "" { // the agent does not remember earlier turns
 			a.Prompts, a.ToolCalls, a.turns, a.tools = nil, nil, nil, nil
@@ -177,8 +177,8 @@ func (a *Account) Text() string {
 	return text.String()
 }
 
-// shortened reports whether the log holds only the beginning of a prompt's text.
-func shortened(e event.Event) bool {
+// Shortened reports whether the log holds only the beginning of a prompt's text.
+func Shortened(e event.Event) bool {
 	var data struct {
 		Text json.RawMessage `json:"text"`
 	}

@@ -1765,6 +1765,7 @@ export interface SnapshotMetadata {
 
 export interface SnapshotLeftOut {
   conversation?: number
+  rests?: number
   outputs?: number
   files?: number
   contents?: number
