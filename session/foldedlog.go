@@ -88,7 +88,7 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 	}
 	for i, n := range list {
 		at := drafts[i].Time.UTC().Truncate(time.Microsecond) // as stored in the line
-		l.fold.Apply(first+event.Seq(i), at, n.Turn, n.Payload)
+		l.fold.Apply(first+event.Seq(i), at, n.Turn, l.asLogged(first+event.Seq(i), drafts[i], n.Payload))
 		if notable(n.Payload) {
 			l.notable.add(first + event.Seq(i))
 		}
@@ -106,6 +106,29 @@ func (l *foldedLog) writeDrafts(drafts []event.Draft, list []state.Entry) (event
 	}
 	l.list.progressed = true
 	return first, nil
+}
+
+// largeData is below the size of any payload of which the log keeps large texts elsewhere.
+const largeData = 64 << 10
+
+// asLogged is the payload of an event as the log has it, which keeps the beginnings of large
+// texts only: the fold is the same as after a restart.
+func (l *foldedLog) asLogged(seq event.Seq, d event.Draft, p event.Payload) event.Payload {
+	if len(d.Data) < largeData {
+		return p
+	}
+	b, err := l.log.ReadAfter(context.Background(), seq-1, 1)
+	if err != nil || b.First != seq {
+		return p
+	}
+	for g := range b.Headers() {
+		if e, err := g.Event(); err == nil && e.Seq == seq {
+			if logged, err := e.Payload(); err == nil {
+				return logged
+			}
+		}
+	}
+	return p
 }
 
 // logHealth says whether the log can be written, as far as the engine knows.
