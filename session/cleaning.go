@@ -174,6 +174,9 @@ func (m *Manager) Clean(ctx context.Context, c space.Choice, dry bool, by event.
 		}
 		chosen = slices.DeleteFunc(chosen, func(info list.Info) bool { return stays[info.SessionID] != "" })
 	}
+	bounded, cancel := context.WithTimeout(ctx, measureBound)
+	m.sizes.Measure(bounded, m.journal.Owned())
+	cancel()
 	all := make([]space.Large, 0, len(chosen))
 	for _, info := range chosen {
 		all = append(all, space.Large{Info: info, Taken: m.sizes.Of(info)})
@@ -189,18 +192,15 @@ func (m *Manager) Clean(ctx context.Context, c space.Choice, dry bool, by event.
 		if err := ctx.Err(); err != nil {
 			return done, err
 		}
+		var err error
 		if len(c.IDs) == 0 {
-			meta, listed := m.journal.Listed(one.SessionID)
-			if !listed {
-				continue // deleted meanwhile
-			}
-			info := m.listed(meta)
-			if why := space.Stays(info); why != "" || !c.Has(info, now) {
-				continue // something happened in it meanwhile
-			}
+			err = m.putAwayIf(ctx, one.SessionID, func() error {
+				return m.stillGoes(ctx, one.SessionID, func(info list.Info) bool { return c.Has(info, now) })
+			})
+		} else {
+			err = m.putAway(ctx, one.SessionID, by)
 		}
-		err := m.putAway(ctx, one.SessionID, by)
-		if errors.Is(err, state.ErrNotFound) {
+		if errors.Is(err, state.ErrNotFound) || errors.Is(err, errStays) {
 			continue
 		}
 		if err != nil {
@@ -209,6 +209,38 @@ func (m *Manager) Clean(ctx context.Context, c space.Choice, dry bool, by event.
 		done.Sessions = append(done.Sessions, one)
 	}
 	return done, nil
+}
+
+// errStays says that a session stays, as something happened in it meanwhile.
+var errStays = errors.New("the session stays")
+
+// stillGoes returns errStays unless a session is still chosen and nothing speaks for it.
+func (m *Manager) stillGoes(ctx context.Context, id string, chosen func(list.Info) bool) error {
+	meta, listed := m.journal.Listed(id)
+	if !listed {
+		return errStays // deleted meanwhile
+	}
+	info := m.listed(meta)
+	if !chosen(info) {
+		return errStays
+	}
+	stays, err := m.stays(ctx, []list.Info{info})
+	if err == nil && stays[id] != "" {
+		err = errStays
+	}
+	return err
+}
+
+// putAwayIf is putAway of a session that stays unless may returns nil, before it is closed
+// and once it is, when nothing can be added to it.
+func (m *Manager) putAwayIf(ctx context.Context, id string, may func() error) error {
+	if err := may(); err != nil {
+		return err
+	}
+	if m.settings.Load().TrashFor == 0 {
+		return m.deleteIf(ctx, id, may)
+	}
+	return m.takeOut(ctx, id, func(*BackgroundSession) error { return may() }, may, m.journal.Trash)
 }
 
 // putAway puts a session into the trash, or deletes it where there is none.

@@ -221,3 +221,59 @@ func TestTheStorageReportAddsUpWhatSessionsTakeAndWarnsOfTheQuota(t *testing.T) 
 	require.Equal(t, r.Warning(), h.manager.SpaceWarning())
 	require.False(t, r.Full.IsZero(), "it is reached now")
 }
+
+// A comment that was acknowledged while a clean-up ran keeps its session, also where the
+// clean-up deletes at once.
+func TestACleanUpLeavesWhatWasCommentedMeanwhile(t *testing.T) {
+	for _, kept := range []time.Duration{0, 7 * 24 * time.Hour} {
+		h := newDiskHub(t, func(o *session.Options, _ *store.Options) { o.TrashFor = kept })
+		var ids []string
+		for range 40 {
+			b := h.create()
+			require.NoError(t, b.End(ctxOf(t), "done", person("ann")))
+			ids = append(ids, b.ID())
+		}
+		commented := make(chan []string)
+		go func() { // ends with the loop
+			var done []string
+			for _, id := range slices.Backward(ids) {
+				b, err := h.manager.Session(ctxOf(t), id)
+				if err != nil {
+					continue // it was put away before
+				}
+				if _, err := b.Comments().Add(state.Comment{CommentID: "c", FromSeq: 1, Text: "keep this", By: "ann"}, false); err == nil {
+					done = append(done, id)
+				}
+			}
+			commented <- done
+		}()
+		_, err := h.manager.Clean(ctxOf(t), space.Choice{OlderThan: 0, Lifecycles: []state.Lifecycle{state.LifecycleCompleted}}, false, person("ann"))
+		require.NoError(t, err)
+		for _, id := range <-commented {
+			_, err := h.manager.Session(ctxOf(t), id)
+			require.NoError(t, err, "%s was commented, and is gone", id)
+		}
+	}
+}
+
+// A dry run says how much it is about, also of sessions that nobody measured.
+func TestADryRunMeasures(t *testing.T) {
+	h := newDiskHub(t, withTrash)
+	b := h.create()
+	require.NoError(t, b.End(ctxOf(t), "done", person("ann")))
+	c, err := h.manager.Clean(ctxOf(t), space.Choice{IDs: []string{b.ID()}}, true, person("ann"))
+	require.NoError(t, err)
+	require.Len(t, c.Sessions, 1)
+	require.Positive(t, c.Sessions[0].Total())
+}
+
+// A restore that fails shields no session from a clean-up.
+func TestAFailedRestoreShieldsNothing(t *testing.T) {
+	h := newDiskHub(t, withTrash)
+	b := h.create()
+	require.NoError(t, b.End(ctxOf(t), "done", person("ann")))
+	require.Error(t, h.manager.Restore(ctxOf(t), b.ID(), person("ann")))
+	c, err := h.manager.Clean(ctxOf(t), space.Choice{Lifecycles: []state.Lifecycle{state.LifecycleCompleted}}, true, person("ann"))
+	require.NoError(t, err)
+	require.Len(t, c.Sessions, 1)
+}

@@ -1,11 +1,11 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
-	"github.com/abidehub/abide/session/space"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -53,10 +53,13 @@ func (m *Manager) putAwayJobs() {
 		if stays[id] != "" {
 			continue
 		}
-		if meta, listed := m.journal.Listed(id); !listed || !jobIsDue(m.listed(meta), now) || space.Stays(m.listed(meta)) != "" {
+		err := m.putAwayIf(m.ctx, id, func() error {
+			return m.stillGoes(m.ctx, id, func(info list.Info) bool { return jobIsDue(info, now) })
+		})
+		if errors.Is(err, errStays) || errors.Is(err, state.ErrNotFound) {
 			continue // something happened in it meanwhile
 		}
-		if err := m.putAway(m.ctx, id, state.TheHub()); err != nil {
+		if err != nil {
 			m.logger.Warn("a job whose retention is over stays", "session", id, "err", err)
 			continue
 		}

@@ -16,7 +16,18 @@ import (
 // Delete stops a session's agent and deletes all files of the session. A running
 // idle agent is asked to delete its own copy.
 func (m *Manager) Delete(ctx context.Context, id string) error {
-	err := m.takeOut(ctx, id, func(b *BackgroundSession) { b.forget(ctx) }, m.journal.Delete)
+	return m.deleteIf(ctx, id, always)
+}
+
+// always lets a session be taken out.
+func always() error { return nil }
+
+// deleteIf is Delete if may returns nil once the session is closed.
+func (m *Manager) deleteIf(ctx context.Context, id string, may func() error) error {
+	err := m.takeOut(ctx, id, func(b *BackgroundSession) error {
+		b.forget(ctx)
+		return nil
+	}, may, m.journal.Delete)
 	if err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
@@ -29,26 +40,31 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 // brings it back, or emptyTrash deletes it after Settings.TrashFor. Its turn and its
 // queue are paused first, so that nothing continues by itself after a restore.
 func (m *Manager) Trash(ctx context.Context, id string, by event.Actor) error {
-	pause := func(b *BackgroundSession) {
+	pause := func(b *BackgroundSession) error {
 		if status := b.Info().Status; status == state.StatusRunning || status == state.StatusNeedsYou || len(b.Queue()) > 0 {
 			if _, err := b.Pause(ctx, by); err != nil {
 				m.logger.Debug("a session was not paused before it was deleted", "session", id, "err", err)
 			}
 		}
+		return nil
 	}
-	if err := m.takeOut(ctx, id, pause, m.journal.Trash); err != nil {
+	if err := m.takeOut(ctx, id, pause, always, m.journal.Trash); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
 	return nil
 }
 
 // takeOut closes a session, removes it by a function of the journal, and takes it out of
-// the list. before is called first, unless the session cannot be opened.
-func (m *Manager) takeOut(ctx context.Context, id string, before func(*BackgroundSession), remove func(context.Context, string) error) error {
+// the list. before is called first, unless the session cannot be opened, and may once it is
+// closed, when nothing can be added to it; an error of either leaves it.
+func (m *Manager) takeOut(ctx context.Context, id string, before func(*BackgroundSession) error, may func() error, remove func(context.Context, string) error) error {
 	_, err := m.Session(ctx, id)
 	var failed *problem.Error
 	switch {
 	case errors.As(err, &failed):
+		if err := may(); err != nil {
+			return err
+		}
 		if err := remove(ctx, id); err != nil {
 			return problem.OfLog(err)
 		}
@@ -59,9 +75,14 @@ func (m *Manager) takeOut(ctx context.Context, id string, before func(*Backgroun
 		return err
 	default:
 		err := m.retire(ctx, id, func(b *BackgroundSession) (bool, error) {
-			before(b)
+			if err := before(b); err != nil {
+				return false, err
+			}
 			if err := b.close(ctx); err != nil {
 				return true, err // its engine ended anyway
+			}
+			if err := may(); err != nil {
+				return true, err
 			}
 			return true, remove(ctx, id)
 		})
@@ -129,8 +150,11 @@ func (m *Manager) Trashed() ([]Deleted, error) {
 // Restore brings a session back from the trash. Its log notes that. state.ErrNotFound if it is not
 // there, state.ErrConflict if a session has its id.
 func (m *Manager) Restore(ctx context.Context, id string, by event.Actor) error {
-	m.restored.Store(id, true)
+	_, before := m.restored.LoadOrStore(id, true)
 	err := m.journal.Restore(ctx, id)
+	if err != nil && !before {
+		m.restored.Delete(id) // another call may have restored it, whose note says so
+	}
 	switch {
 	case errors.Is(err, journal.ErrExists):
 		return fmt.Errorf("%w: session %s is there", state.ErrConflict, id)
