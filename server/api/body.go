@@ -61,6 +61,19 @@ func (c *call) readUpTo(to any, bound int64) error {
 	if c.r.Method == http.MethodPatch {
 		return changesAll(data, to)
 	}
+	if _, is := to.(interface{ Exact() }); is {
+		return exact(data, to)
+	}
+	return nil
+}
+
+// exact refuses a body with a field that is not known.
+func exact(data []byte, to any) error {
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(to); err != nil {
+		return Invalid("the body has more than is known (%s)", strings.TrimPrefix(err.Error(), "json: "))
+	}
 	return nil
 }
 

@@ -76,6 +76,9 @@ func storedOf(one space.Large) wire.StoredSession {
 func cleanRoute(s *API, c *call, in wire.CleanStorage) error {
 	rule := s.manager.Settings().Space.Clean
 	choice := space.Choice{OlderThan: rule.After, Lifecycles: rule.Lifecycles, Project: in.Project, IDs: in.SessionIDs}
+	if in.SessionIDs != nil && len(in.SessionIDs) == 0 {
+		return Invalid("session_ids is empty: name sessions, or leave it out")
+	}
 	if in.Lifecycles != nil {
 		choice.Lifecycles = *in.Lifecycles
 	}

@@ -101,6 +101,9 @@ type CleanStorage struct {
 	SessionIDs []string `json:"session_ids,omitempty"`
 }
 
+// Exact marks a body of which no unknown field is ignored: it would do more than was meant.
+func (CleanStorage) Exact() {}
+
 // CleanedStorage is what a clean-up put away, or would with DryRun.
 type CleanedStorage struct {
 	DryRun bool `json:"dry_run"`
