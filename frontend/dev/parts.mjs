@@ -2,10 +2,12 @@ import { fileURLToPath } from 'node:url'
 
 const app = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const session = fileURLToPath(new URL('../src/ui/session/Session.svelte', import.meta.url))
+const acts = fileURLToPath(new URL('../src/ui/list/acts.ts', import.meta.url))
 
 /**
  * Bundles the modules of the start into one chunk, and the modules of the session screen into another. Other screens
- * share modules of both. Without these groups the bundler makes a chunk for each combination of sharing screens, so a
+ * share modules of both. What the list's acts share with the session is a chunk of its own, so that the list does not
+ * load the session's. Without these groups the bundler makes a chunk for each combination of sharing screens, so a
  * session costs a dozen small requests, which compress badly.
  * @returns {import('vite').Rolldown.CodeSplittingOptions}
  */
@@ -14,6 +16,8 @@ export function sessionWhole() {
   let own
   /** @type {Set<string>} */
   let begun
+  /** @type {Set<string>} */
+  let listed
   return {
     // `name` below decides for each module; a group does not pull in its imports.
     includeDependenciesRecursively: false,
@@ -24,9 +28,11 @@ export function sessionWhole() {
         name: (id, graph) => {
           if (!own) {
             begun = reached(app, graph)
+            listed = reached(acts, graph)
             own = new Set([...reached(session, graph)].filter((part) => part !== session && !begun.has(part)))
           }
-          return own.has(id) ? 'feed' : id !== app && begun.has(id) ? 'app' : null
+          if (own.has(id)) return listed.has(id) ? 'both' : 'feed'
+          return id !== app && begun.has(id) ? 'app' : null
         },
       },
     ],

@@ -1,4 +1,4 @@
-// The parts of the list that come with the first use of one: actions, filters, searches, hints.
+// The parts of the list that come with the first use of one: actions, filters, searches.
 export { default as Acts } from './Acts.svelte'
 export { default as AddHint } from '../parts/AddHint.svelte'
 export { default as Empty } from './Empty.svelte'
@@ -6,8 +6,6 @@ export { default as Filters } from './Filters.svelte'
 export { default as Trees } from './Trees.svelte'
 export { default as Interruptions } from './Interruptions.svelte'
 export { default as Launch } from './Launch.svelte'
-export { default as PutAway } from './PutAway.svelte'
-export { default as TellHint } from './TellHint.svelte'
 export { default as TextSearch } from './TextSearch.svelte'
 export { default as Waiting } from './Waiting.svelte'
 export { rank } from '../rank'
