@@ -30,10 +30,10 @@ export async function highlight(code: HTMLElement): Promise<void> {
 }
 
 /**
- * Returns the highlighted parts of a text that `at` shows; empty if the text is long or its language unknown.
- * Never rejects.
+ * Returns the highlighted parts of a text that `at` shows; empty if the text is long, its language unknown, or
+ * nothing shows it any more. Never rejects.
  */
-export async function tokensOf(language: string, text: string, at: Element): Promise<Token[]> {
+export async function tokensOf(language: string, text: string, at: Element | undefined): Promise<Token[]> {
   const to = language && text.length <= longest ? await wanted(at) : null
   if (!to) return []
   const id = ++count
@@ -44,8 +44,9 @@ export async function tokensOf(language: string, text: string, at: Element): Pro
 }
 
 /** The worker, which is large: it is loaded once code is in view and the page has nothing else to do. */
-async function wanted(by: Element): Promise<Worker | null> {
+async function wanted(by: Element | undefined): Promise<Worker | null> {
   if (worker === undefined) {
+    if (!by) return null // it left the page meanwhile
     await inView(by)
     await idle()
   }
