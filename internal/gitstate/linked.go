@@ -66,6 +66,9 @@ func (r *Repository) Linked() ([]Linked, error) {
 			l.Unfinished = l.Removing || string(text) == lockedMaking
 			l.Locked = !l.Unfinished
 		}
+		if _, err := os.Lstat(filepath.Join(dir, "gitdir")); l.Mark != nil && errors.Is(err, fs.ErrNotExist) {
+			l.Unfinished, l.Locked = true, false // killed before it said where it is to be
+		}
 		all = append(all, l)
 	}
 	return all, nil
@@ -192,6 +195,9 @@ func (g *Git) forget(common *os.Root, l Linked) error {
 // worktree goes last. A folder that does not say so stays, unless it is empty. No link is
 // followed.
 func (g *Git) removeFolder(r *Repository, l Linked) error {
+	if l.Folder == "" {
+		return nil
+	}
 	parent, err := os.OpenRoot(filepath.Dir(l.Folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -310,3 +310,28 @@ func TestFilesAreWrittenBelowTheirFolderAlone(t *testing.T) {
 	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(to, "led")))
 	require.Error(t, g.WriteFiles(t.Context(), r, root, []gitstate.Entry{{Mode: "100644", Object: blob, Path: "led/a"}}), "a link that was there")
 }
+
+// A kill just after abide noted for whom it makes a worktree leaves one that is unfinished: the
+// same request makes it.
+func TestAWorktreeOfWhichOnlyTheMarkIsThereIsMade(t *testing.T) {
+	for _, locked := range []bool{false, true} {
+		dir := repository(t)
+		first := plain(t, dir, "rev-parse", "HEAD")
+		begun := filepath.Join(dir, ".git", "worktrees", "made")
+		require.NoError(t, os.MkdirAll(begun, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(begun, "abide"), []byte(`{"request":"r","branch":"b","commit":"`+first+`"}`+"\n"), 0o600))
+		if locked {
+			require.NoError(t, os.WriteFile(filepath.Join(begun, "locked"), nil, 0o600))
+		}
+		l, err := find(t, dir).MadeFor("r")
+		require.NoError(t, err)
+		require.True(t, l.Unfinished)
+		require.False(t, l.Locked)
+		made := filepath.Join(t.TempDir(), "made")
+		require.NoError(t, newGit(t).AddWorktree(t.Context(), find(t, dir), made, gitstate.Mark{Request: "r", Branch: "b", Commit: first}))
+		l, err = find(t, dir).MadeFor("r")
+		require.NoError(t, err)
+		require.False(t, l.Unfinished)
+		require.Equal(t, made, l.Folder)
+	}
+}
