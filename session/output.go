@@ -112,7 +112,7 @@ func (o *agentOutput) recordStream(payloads []event.Payload, drafts []event.Draf
 		o.turn.restore.heard(answer)
 		for _, p := range payloads {
 			if u, ok := p.(event.Usage); ok {
-				o.restorer.counts(u.Used)
+				o.restorer.counts(u.Context())
 			}
 		}
 	}

@@ -21,7 +21,7 @@ import (
 func (s *screen) golden(name string) {
 	s.t.Helper()
 	file := filepath.Join("testdata", "screens", name+".txt")
-	path, age := regexp.MustCompile(`   *\S+$| \(\S+\)$`), regexp.MustCompile(`(now|\dm)  `)
+	path, age := regexp.MustCompile(`   *\S+$| \(\S+\)$`), regexp.MustCompile(`(now  |\dm   ?)`)
 	shown := func() string {
 		rows := s.rows()
 		rows[0] = path.ReplaceAllString(rows[0], "  PATH")

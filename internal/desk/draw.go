@@ -117,7 +117,7 @@ func (d *Desk) Line() string {
 		parts = append(parts, "mode "+plain.Line(s.Mode.ModeID))
 	}
 	if s.Usage != nil && s.Usage.Size > 0 {
-		parts = append(parts, fmt.Sprintf("%d %% of the context", 100*s.Usage.Used/s.Usage.Size))
+		parts = append(parts, fmt.Sprintf("%d %% of the context", 100*s.Usage.Context()/s.Usage.Size))
 	}
 	var others []string
 	for _, o := range s.Observers {

@@ -10,6 +10,9 @@ import (
 	"github.com/abidehub/abide/session/usage"
 )
 
+// mostPart is the part from which on a person need not know it exactly.
+const mostPart = 99.0
+
 // Day is a project's budget, and what its sessions used of it today.
 type Day struct {
 	// Project is the folder that has the budget.
@@ -21,7 +24,7 @@ type Day struct {
 }
 
 // Part is how much of the budget is used: 1 is all of it. Of tokens and cost it is the larger
-// part.
+// part. It ends at mostPart.
 func (d Day) Part() float64 {
 	part := 0.0
 	if d.Tokens > 0 {
@@ -30,7 +33,7 @@ func (d Day) Part() float64 {
 	if d.Cost > 0 {
 		part = max(part, d.spent()/d.Cost)
 	}
-	return part
+	return min(part, mostPart)
 }
 
 // spent is the cost in the currency in which it is highest: they are not converted.

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -440,12 +441,27 @@ type Cost struct {
 	Currency string  `json:"currency"`
 }
 
+// Counts reports whether the cost can be added to others: an amount from 0 to MostCost in a
+// currency of three capital letters. nil does not count.
+func (c *Cost) Counts() bool {
+	return c != nil && c.Amount >= 0 && c.Amount <= MostCost && len(c.Currency) == 3 &&
+		strings.Trim(c.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
 // Usage is how full the agent's context is, in tokens.
 type Usage struct {
 	Used int64           `json:"used"`
 	Size int64           `json:"size"`
 	Cost *Cost           `json:"cost,omitempty"`
 	Raw  json.RawMessage `json:"raw,omitempty"`
+}
+
+// Context is the number of tokens in the agent's context, 0 where that cannot be.
+func (u Usage) Context() int64 {
+	if u.Used < 0 || u.Used > MostTokens {
+		return 0
+	}
+	return u.Used
 }
 
 // Title is the session's title as the agent gave it.

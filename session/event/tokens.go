@@ -2,6 +2,13 @@ package event
 
 import "encoding/json"
 
+// MostTokens and MostCost bound one number that an agent says about itself. A larger one is a
+// fault of the agent, and counts as nothing said: sums of what is within them do not overflow.
+const (
+	MostTokens = 1_000_000_000_000
+	MostCost   = 1_000_000_000.0
+)
+
 // Tokens is an agent's account of its model's tokens, as it comes with the end of a turn.
 // Whether it is of that turn, or of all turns so far, differs between agents.
 type Tokens struct {
@@ -16,12 +23,15 @@ type Tokens struct {
 }
 
 // TokensOf reads the usage of a turn_end. It reports false where the agent gave none, or
-// one of an unknown form. Numbers below 0 count as 0.
+// one of an unknown form or a number above MostTokens. Numbers below 0 count as 0.
 func TokensOf(usage json.RawMessage) (t Tokens, said bool) {
 	if len(usage) == 0 || json.Unmarshal(usage, &t) != nil {
 		return Tokens{}, false
 	}
 	for _, n := range []*int64{&t.Input, &t.Output, &t.Read, &t.Write, &t.Total} {
+		if *n > MostTokens {
+			return Tokens{}, false
+		}
 		*n = max(0, *n)
 	}
 	if t.Total == 0 {

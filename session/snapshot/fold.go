@@ -59,7 +59,7 @@ type call struct {
 	Fields event.ToolCallFields `json:"fields"`
 }
 
-const workFormat = 2
+const workFormat = 3
 
 // NewFold is the fold of the log with this epoch before its first event.
 func NewFold(epoch string) *Fold {

@@ -254,8 +254,8 @@ func (j *Job) apply(at time.Time, p event.Payload, tools *ToolCalls) {
 		}
 	case event.Usage:
 		j.Updated = true
-		j.Tokens = max(j.Tokens, p.Used)
-		if p.Cost != nil {
+		j.Tokens = max(j.Tokens, p.Context())
+		if p.Cost.Counts() {
 			j.Cost = max(j.Cost, p.Cost.Amount)
 		}
 	case event.PermissionOutcome:

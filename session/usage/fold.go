@@ -9,7 +9,7 @@ import (
 )
 
 // foldFormat changes with anything that a Fold counts otherwise.
-const foldFormat = 1
+const foldFormat = 2
 
 // Fold counts the events of one log. All of it goes to the file that spares reading the log
 // from its beginning. One goroutine uses it.
@@ -112,7 +112,7 @@ func (f *Fold) Take(e event.Event) {
 			f.Open, f.Peak, f.Told = true, 0, 0
 		}
 	case event.Usage:
-		f.Peak, f.Told = max(f.Peak, p.Used), f.Told+1
+		f.Peak, f.Told = max(f.Peak, p.Context()), f.Told+1
 		f.cost(p.Cost)
 	case event.TurnEnd:
 		f.end(e, p)
@@ -160,7 +160,7 @@ func (f *Fold) start(p event.AgentStarted) {
 // cost adds to the newest turn what a session's cost is more than before.
 func (f *Fold) cost(said *event.Cost) {
 	t := f.newest()
-	if said == nil || t == nil || said.Amount < 0 {
+	if t == nil || !said.Counts() {
 		return
 	}
 	c := f.counter()

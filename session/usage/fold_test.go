@@ -3,6 +3,7 @@ package usage_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -300,13 +301,39 @@ func TestATurnWithoutAnAccountIsUnreported(t *testing.T) {
 }
 
 func TestAStrangeAccountCountsNothing(t *testing.T) {
-	for _, text := range []string{`null`, `[]`, `"x"`, `{"totalTokens":"many"}`, `{"totalTokens":-5,"inputTokens":-7}`, `{}`, `{"totalTokens":1e99}`} {
+	for _, text := range []string{`null`, `[]`, `"x"`, `{"totalTokens":"many"}`, `{"totalTokens":-5,"inputTokens":-7}`, `{}`, `{"totalTokens":1e99}`, `{"totalTokens":9223372036854775807}`, `{"inputTokens":1000000000001}`} {
 		log := newTape(t).add(prompt(), event.TurnEnd{Usage: json.RawMessage(text)})
 		require.Zero(t, log.counted()[0].Tokens, text)
 	}
 	said, ok := event.TokensOf(json.RawMessage(`{"inputTokens":5,"outputTokens":3,"cachedReadTokens":100,"cachedWriteTokens":10}`))
 	require.True(t, ok)
 	require.Equal(t, int64(118), said.Total)
+}
+
+// What no agent can have spent counts as nothing said, and the sum stays a number.
+func TestAStrangeCostCountsNothing(t *testing.T) {
+	strange := []event.Cost{
+		{Amount: math.MaxFloat64, Currency: "USD"}, {Amount: -1, Currency: "USD"}, {Amount: event.MostCost + 1, Currency: "USD"},
+		{Amount: 3, Currency: "usd"}, {Amount: 3, Currency: ""}, {Amount: 3, Currency: "EURO"}, {Amount: 3, Currency: "€"}, {Amount: 3, Currency: "<b>"},
+	}
+	for _, c := range strange {
+		log := newTape(t).add(prompt(), costs(2, "USD"), costs(c.Amount, c.Currency), costs(3, "USD"))
+		require.Equal(t, []event.Cost{{Amount: 3, Currency: "USD"}}, log.counted()[0].Costs, c)
+	}
+	nan := event.Cost{Amount: math.NaN(), Currency: "USD"}
+	require.False(t, nan.Counts())
+
+	most := newTape(t)
+	for range 50 {
+		most.add(prompt(), costs(event.MostCost, "USD"), costs(0, "USD"), context(math.MaxInt64), call(), end(event.MostTokens, 0))
+	}
+	var sum usage.Sum
+	for _, one := range most.counted() {
+		sum.Add(one.Sum)
+	}
+	require.Equal(t, 50*int64(event.MostTokens), sum.Tokens.Total)
+	_, err := json.Marshal(sum)
+	require.NoError(t, err)
 }
 
 // A stored fold is read as it was written, and of nothing else.
@@ -326,7 +353,7 @@ func TestAStoredFoldSaysEverything(t *testing.T) {
 		_, ok = usage.ReadFold(data[:len(data)-1], "0123456789abcdef")
 		require.False(t, ok)
 	}
-	for _, text := range []string{"", "null", "{}", "[]", `{"format":1,"epoch":"0123456789abcdef","turns":[null]}`, `{"format":1,"epoch":"0123456789abcdef","counters":[null]}`, `{"format":1,"epoch":"0123456789abcdef","turns":[{"counter":3}]}`, `{"format":0,"epoch":"0123456789abcdef"}`} {
+	for _, text := range []string{"", "null", "{}", "[]", `{"format":2,"epoch":"0123456789abcdef","turns":[null]}`, `{"format":2,"epoch":"0123456789abcdef","counters":[null]}`, `{"format":2,"epoch":"0123456789abcdef","turns":[{"counter":3}]}`, `{"format":0,"epoch":"0123456789abcdef"}`} {
 		_, ok := usage.ReadFold([]byte(text), "0123456789abcdef")
 		require.False(t, ok, text)
 	}
