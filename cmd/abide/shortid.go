@@ -1,23 +1,21 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/abidehub/abide/internal/cli"
+	"github.com/abidehub/abide/session/store"
 )
 
 // wholeID returns the id of the session of a data directory that a short id names: the
 // beginning of an id, or of its last part. Another name is returned as it is.
 func wholeID(dir, name string) (string, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, "sessions"))
+	ids, err := store.IDs(dir)
 	if err != nil || name == "" {
 		return name, nil // the command finds it itself
 	}
 	var found []string
-	for _, e := range entries {
-		id := e.Name()
+	for _, id := range ids {
 		if id == name {
 			return name, nil
 		}

@@ -28,6 +28,21 @@ func Check(ctx context.Context, dir, id string, beside ...Beside) (Report, error
 	return checkDir(ctx, disk.OS(), bootID(), dir, id, beside...)
 }
 
+// IDs returns the ids of the sessions in the data directory dir, in no order. It takes no lock.
+func IDs(dir string) ([]string, error) {
+	names, err := disk.OS().ReadDir(filepath.Join(dir, sessionsDir))
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var ids []string
+	for _, n := range names {
+		if journal.ValidID(n.Name()) && n.IsDir() {
+			ids = append(ids, n.Name())
+		}
+	}
+	return ids, nil
+}
+
 // Check is the function Check for this store's directory.
 func (s *Store) Check(ctx context.Context, id string) (Report, error) {
 	return checkDir(ctx, s.opts.FS, s.opts.BootID, s.dir, id)
