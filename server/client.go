@@ -14,9 +14,9 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
@@ -71,7 +71,7 @@ func newClient(s *Server, on *socket, grant auth.Grant, own, peer string) *Sessi
 
 // run serves the socket until it ends. If the URL names a session, run follows it
 // from the given place before the client has sent anything.
-func (c *SessionWSClient) run(own *session.BackgroundSession, from backlog.Place) {
+func (c *SessionWSClient) run(own api.Watched, from backlog.Place) {
 	if c.send(c.ctx, c.connected()) == nil {
 		c.news.list.grants = c.sendGrants(nil)
 		c.news.begin()

@@ -14,14 +14,14 @@ import (
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
 // stream sends a session's events as Server-Sent Events until the client
 // disconnects: first an events_loaded with the verdict, then one message per event. In a
 // form there is no verdict: a place that is not of the log is its beginning.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from backlog.Place, form api.Form) error {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, given api.Given, own api.Watched, from backlog.Place, form api.Form) error {
+	grant := given.Grant
 	if !s.clients.take(grant) {
 		return noPlace()
 	}
@@ -42,7 +42,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant
 	w.Header().Set("Content-Type", "text/event-stream")
 	sink := &eventStream{
 		w: w, control: http.NewResponseController(w), epoch: loaded.Epoch,
-		server: s, session: own, grant: grant, form: form,
+		server: s, session: own, now: given.Now, form: form,
 	}
 	if form == nil {
 		err = sink.message("events_loaded", cursor, verdict)
@@ -71,8 +71,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, grant auth.Grant
 	return nil // the response has begun, so an error can only end it
 }
 
-func stillMay(registry *auth.Registry, held auth.Grant, sessionID string) error {
-	now, err := registry.Grant(held.Kind, held.ID)
+func stillMay(grant func() (auth.Grant, error), sessionID string) error {
+	now, err := grant()
 	if err != nil || !now.May(auth.Read, sessionID) {
 		return errGone
 	}
@@ -86,8 +86,8 @@ type eventStream struct {
 	epoch   string
 
 	server  *Server
-	session *session.BackgroundSession
-	grant   auth.Grant
+	session api.Watched
+	now     func() (auth.Grant, error)
 	form    api.Form  // nil sends the events as they are
 	beatAt  time.Time // when the next heartbeat comment is due
 }
@@ -96,7 +96,7 @@ type eventStream struct {
 // the grant was revoked, and sends a comment at each heartbeat.
 func (e *eventStream) Attend(context.Context) (observer.Wake, error) {
 	s, regranted := e.server, e.server.registry.Changed()
-	if err := stillMay(s.registry, e.grant, e.session.ID()); err != nil || rung(s.clients.closed) {
+	if err := stillMay(e.now, e.session.ID()); err != nil || rung(s.clients.closed) {
 		return observer.Wake{}, errGone
 	}
 	if now := time.Now(); !now.Before(e.beatAt) {

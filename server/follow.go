@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/observer"
+	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -25,7 +25,7 @@ var errOvertaken = errors.New("events were removed before they were sent")
 // It is the source and the sink of an observer.Follower, whose goroutine owns it.
 type follow struct {
 	client    *SessionWSClient
-	session   *session.BackgroundSession
+	session   api.Watched
 	requestID string
 	place     backlog.Place
 
@@ -209,9 +209,9 @@ func (f *follow) tellComments(ctx context.Context, wake *observer.Wake) error {
 		wake.Bells[1] = f.commentsChanged
 		return nil
 	}
-	f.commentsChanged = f.session.Comments().Changed()
+	f.commentsChanged = f.session.CommentsChanged()
 	wake.Bells[1] = f.commentsChanged
-	now := f.session.Comments().Count()
+	now := f.session.CommentCount()
 	if now.Version == f.commentsSaid {
 		return nil
 	}

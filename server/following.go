@@ -13,7 +13,6 @@ import (
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -28,7 +27,7 @@ type following struct {
 	running  sync.WaitGroup
 	// session is nil until it is opened. The client's mu guards it and presence,
 	// the client's last report about itself.
-	session  *session.BackgroundSession
+	session  api.Watched
 	presence state.Presence
 	typedAt  time.Time // when the client last reported typing
 }
@@ -70,7 +69,7 @@ func (c *SessionWSClient) observe(m *wire.Observe) error {
 
 // startFollow follows a session and opens it if needed. Opening may repair a log,
 // so it happens in the new goroutine.
-func (c *SessionWSClient) startFollow(id, requestID string, from backlog.Place, opened *session.BackgroundSession) {
+func (c *SessionWSClient) startFollow(id, requestID string, from backlog.Place, opened api.Watched) {
 	f := &following{id: id, stop: make(chan struct{}), session: opened}
 	f.running.Add(1)
 	c.mu.Lock()
@@ -103,7 +102,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 	c.mu.Unlock()
 	if s == nil {
 		var err error
-		if s, err = c.server.manager.Readable(ctx, id); err != nil && ctx.Err() != nil {
+		if s, err = c.server.sessions.Watch(ctx, id); err != nil && ctx.Err() != nil {
 			c.refuseStopped(requestID, id)
 			return
 		} else if err != nil {
@@ -118,7 +117,7 @@ func (c *SessionWSClient) followUntilClosed(ctx context.Context, id, requestID s
 		grant := c.grant.Load()
 		p.Actor, p.Device, p.Activity = grant.Actor(), grant.ID, state.Viewing
 	})
-	defer s.Watchers().Remove(c.id)
+	defer s.RemovePresence(c.id)
 	follow := &follow{client: c, session: s, requestID: requestID, place: from}
 	err := follow.run(ctx)
 	for errors.Is(err, errOvertaken) && ctx.Err() == nil {
@@ -153,7 +152,7 @@ func (c *SessionWSClient) refuseStopped(requestID, id string) {
 // sessionClosed tells a client why a session was closed. If it was closed to make
 // room, or the hub is stopping, the client can return with its cursor.
 func (c *SessionWSClient) sessionClosed(ctx context.Context, id string) {
-	_, err := c.server.manager.Session(ctx, id)
+	err := c.server.sessions.Closed(ctx, id)
 	switch {
 	case ctx.Err() != nil: // it was stopped meanwhile, by the client or by the news that the session is gone
 	case errors.Is(err, state.ErrNotFound):
@@ -193,7 +192,7 @@ func (c *SessionWSClient) follow(id string) *following {
 }
 
 // followed returns a session that this client follows, or nil.
-func (c *SessionWSClient) followed(id string) *session.BackgroundSession {
+func (c *SessionWSClient) followed(id string) api.Watched {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f := c.follow(id); f != nil {

@@ -57,7 +57,7 @@ type buffer struct {
 // frames makes the events frames of one session, each once for all clients at the
 // same cursor. It decodes no event.
 type frames struct {
-	session *session.BackgroundSession
+	session api.Watched
 	buffers *sync.Pool
 
 	mu      sync.Mutex
@@ -273,18 +273,18 @@ type frameCache struct {
 	buffers sync.Pool // of *buffer, for all sessions
 
 	mu       sync.Mutex
-	sessions map[*session.BackgroundSession]*frames
+	sessions map[api.Watched]*frames
 }
 
 func newFrameCache() *frameCache {
 	return &frameCache{
 		buffers:  sync.Pool{New: func() any { return new(buffer) }},
-		sessions: make(map[*session.BackgroundSession]*frames),
+		sessions: make(map[api.Watched]*frames),
 	}
 }
 
 // acquire returns the frames of a session. release them when done.
-func (c *frameCache) acquire(s *session.BackgroundSession) *frames {
+func (c *frameCache) acquire(s api.Watched) *frames {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f, ok := c.sessions[s]

@@ -168,7 +168,7 @@ func (c *SessionWSClient) do(requestID, id string, verb auth.Verb, act func() er
 // session is read, calls wait in order, and the client is heard meanwhile.
 func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*session.BackgroundSession) error) {
 	c.do(requestID, id, verb, func() error {
-		s, err := c.readable(id)
+		s, err := c.server.manager.Readable(c.ctx, id)
 		if err != nil {
 			c.refuseSession(requestID, id, err)
 			return nil
@@ -187,12 +187,12 @@ func (c *SessionWSClient) with(requestID, id string, verb auth.Verb, act func(*s
 	})
 }
 
-// readable returns a session whose events can be read.
-func (c *SessionWSClient) readable(id string) (*session.BackgroundSession, error) {
+// watched returns a session whose events can be read.
+func (c *SessionWSClient) watched(id string) (api.Watched, error) {
 	if s := c.followed(id); s != nil && !rung(s.Done()) {
 		return s, nil
 	}
-	return c.server.manager.Readable(c.ctx, id)
+	return c.server.sessions.Watch(c.ctx, id)
 }
 
 // aside is with, in another goroutine, for requests that wait for the agent: a pong
@@ -233,7 +233,7 @@ func (c *SessionWSClient) refuseSession(requestID, id string, err error) {
 }
 
 func (c *SessionWSClient) loadEvents(m *wire.LoadEvents) error {
-	s, err := c.readable(m.SessionID)
+	s, err := c.watched(m.SessionID)
 	if err != nil {
 		c.refuseSession(m.RequestID, m.SessionID, err)
 		return nil
@@ -338,5 +338,5 @@ func (c *SessionWSClient) presence(id string, change func(*state.Presence)) {
 	if f.presence.Seq == seq { // an ack with a new seq is no report of typing
 		f.typedAt = now
 	}
-	f.session.Watchers().Set(c.id, f.presence)
+	f.session.SetPresence(c.id, f.presence)
 }

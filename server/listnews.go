@@ -21,7 +21,7 @@ type listNews struct {
 // listNow returns a listNews that begins now.
 func (c *SessionWSClient) listNow() listNews {
 	n := c.listen()
-	_, _, n.version = c.server.manager.ChangesSince(math.MaxUint64)
+	_, _, n.version = c.server.sessions.ChangesSince(math.MaxUint64)
 	_, n.readVersion = c.server.manager.Reads().Since("", math.MaxUint64)
 	return n
 }
@@ -30,7 +30,7 @@ func (c *SessionWSClient) listNow() listNews {
 func (n listNews) more() bool { return rung(n.changed) || rung(n.read) || rung(n.granted) }
 
 func (c *SessionWSClient) listen() listNews {
-	n := listNews{changed: c.server.manager.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}
+	n := listNews{changed: c.server.sessions.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}
 	if g := c.grant.Load(); g.Kind == auth.KindDevice && g.May(auth.Manage, "") {
 		n.granted = c.server.registry.Changed()
 	}
@@ -40,9 +40,9 @@ func (c *SessionWSClient) listen() listNews {
 // sendList sends the changed lines of the session list that the client may read,
 // then new grants. It returns the new position.
 func (c *SessionWSClient) sendList(told listNews) listNews {
-	manager, next := c.server.manager, c.listen()
-	changed, gone, version := manager.ChangesSince(told.version)
-	read, readVersion := manager.Reads().Since(c.grant.Load().Person(), told.readVersion)
+	next := c.listen()
+	changed, gone, version := c.server.sessions.ChangesSince(told.version)
+	read, readVersion := c.server.manager.Reads().Since(c.grant.Load().Person(), told.readVersion)
 	next.version, next.readVersion = version, readVersion
 	for _, info := range append(changed, c.lines(read, changed)...) {
 		if c.may(auth.Read, info.SessionID) && c.send(c.ctx, &wire.Session{Session: c.server.api.InfoFor(*c.grant.Load(), info)}) != nil {
@@ -88,7 +88,7 @@ func (c *SessionWSClient) lines(ids []string, sent []list.Info) []list.Info {
 		if already[id] {
 			continue
 		}
-		if info, err := c.server.manager.Info(c.ctx, id); err == nil {
+		if info, err := c.server.sessions.Info(c.ctx, id); err == nil {
 			lines = append(lines, info)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 )
 
 // live is the server as its API sees it.
@@ -25,11 +24,11 @@ func (l live) Begin(r *http.Request, g auth.Grant) (done func(), err error) {
 	return sync.OnceFunc(func() { l.clients.done(g) }), nil
 }
 
-func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
+func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own api.Watched, from backlog.Place) error {
 	return l.upgrade(w, r, g, own, from)
 }
 
-func (l live) Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place, form api.Form) error {
+func (l live) Stream(w http.ResponseWriter, r *http.Request, g api.Given, own api.Watched, from backlog.Place, form api.Form) error {
 	return l.stream(w, r, g, own, from, form)
 }
 

@@ -89,7 +89,8 @@ type Limits struct {
 // Server serves one hub. Create it with New, run it with Serve.
 type Server struct {
 	// Set at construction.
-	manager  *session.Manager
+	sessions sessions
+	manager  *session.Manager // for what clients do
 	registry *auth.Registry
 	hubID    string
 	version  string
@@ -118,7 +119,7 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
+		sessions: managed{o.Manager}, manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), ctx: ctx, cancel: cancel,
 	}
@@ -165,6 +166,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.timing.Request))
 	}
 	s.api.ServeHTTP(w, r)
+}
+
+// ServeGiven serves a request that comes from within this program with its grant.
+func (s *Server) ServeGiven(w http.ResponseWriter, r *http.Request, g api.Given) {
+	s.api.ServeGiven(w, r, g)
 }
 
 // SetLimits changes the limits while the server runs. Open connections stay open.

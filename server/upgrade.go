@@ -12,12 +12,11 @@ import (
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 )
 
 // upgrade turns an admitted request into a socket. All refusals come before it:
 // after the upgrade a browser could not tell the reason.
-func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, grant auth.Grant, own *session.BackgroundSession, from backlog.Place) error {
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, grant auth.Grant, own api.Watched, from backlog.Place) error {
 	offered := strings.Join(r.Header.Values("Sec-WebSocket-Protocol"), ",")
 	if offered != "" && !slices.ContainsFunc(strings.Split(offered, ","), func(p string) bool { return strings.TrimSpace(p) == wire.Subprotocol }) {
 		return api.Invalid("this hub speaks the subprotocol %s", wire.Subprotocol)

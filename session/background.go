@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/presence"
 	"github.com/abidehub/abide/session/problem"
+	"github.com/abidehub/abide/session/state"
 )
 
 // BackgroundSession is one session: its log, its queue, its agent. It runs whether
@@ -113,8 +114,24 @@ func (b *BackgroundSession) Queue() []queue.Item { return b.State().Queue }
 // Comments are the review comments of the session.
 func (b *BackgroundSession) Comments() *comment.Book { return b.comments }
 
-// Watchers are the observers of the session.
-func (b *BackgroundSession) Watchers() *presence.Watchers { return b.watchers }
+// CommentCount is how many review comments there are. CommentsChanged returns a channel that
+// is closed when that changes; take it before.
+func (b *BackgroundSession) CommentCount() comment.Count { return b.comments.Count() }
+
+// CommentsChanged is the bell of CommentCount.
+func (b *BackgroundSession) CommentsChanged() <-chan struct{} { return b.comments.Changed() }
+
+// SetPresence records what a client that watches the session says of itself, RemovePresence
+// that it no longer watches.
+func (b *BackgroundSession) SetPresence(clientID string, p state.Presence) {
+	b.watchers.Set(clientID, p)
+}
+
+// RemovePresence undoes SetPresence.
+func (b *BackgroundSession) RemovePresence(clientID string) { b.watchers.Remove(clientID) }
+
+// Presences are the screens that watch the session now.
+func (b *BackgroundSession) Presences() []state.Observer { return b.watchers.List() }
 
 // Done returns a channel that is closed when the session is no longer open: it was
 // closed to make room, it is being deleted, or the hub is ending. Its log stays

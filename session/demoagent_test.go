@@ -105,7 +105,7 @@ func TestABurstIsCompleteWhileOthersAnswerAndSwitchTheMode(t *testing.T) {
 			if err := b.SetMode(ctxOf(t), modes[n%len(modes)].ID, person("ann")); err != nil {
 				t.Errorf("set mode: %v", err)
 			}
-			b.Watchers().Set(fmt.Sprint("tab", n), state.Presence{Activity: state.Viewing})
+			b.SetPresence(fmt.Sprint("tab", n), state.Presence{Activity: state.Viewing})
 		}
 	})
 	group.Wait()

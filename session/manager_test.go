@@ -194,7 +194,7 @@ func TestUnusedSessionsMakeRoomForNewOnes(t *testing.T) {
 		busy, a := h.busy()
 		idle := h.create()
 		watched := h.create()
-		watched.Watchers().Set("tab", state.Presence{Activity: state.Viewing})
+		watched.SetPresence("tab", state.Presence{Activity: state.Viewing})
 		_, err := h.manager.Create(t.Context(), session.CreateRequest{})
 		require.ErrorIs(t, err, state.ErrBusy, "a session in use was closed")
 		time.Sleep(2 * time.Minute)
@@ -212,8 +212,8 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t)
 		b := h.create()
-		b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: 1})
-		b.Watchers().Set("phone", state.Presence{Actor: "ann", Activity: state.Typing})
+		b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: 1})
+		b.SetPresence("phone", state.Presence{Actor: "ann", Activity: state.Typing})
 		s := await(t, b, "both", func(s session.State) bool { return len(s.Observers) == 2 })
 		require.Equal(t, []state.Observer{
 			{ClientID: "phone", Presence: state.Presence{Actor: "ann", Activity: state.Typing}},
@@ -224,7 +224,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 		rings, began := 0, time.Now()
 		for n := range 1000 {
 			changed := b.StateChanged()
-			b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: event.Seq(n + 2)})
+			b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing, Seq: event.Seq(n + 2)})
 			time.Sleep(10 * time.Millisecond)
 			select {
 			case <-changed:
@@ -234,7 +234,7 @@ func TestPresenceIsPartOfTheState(t *testing.T) {
 		}
 		require.LessOrEqual(t, rings, int(time.Since(began)/time.Second)+1)
 		require.GreaterOrEqual(t, rings, 5, "progress was never published")
-		b.Watchers().Remove("phone")
+		b.RemovePresence("phone")
 		await(t, b, "one", func(s session.State) bool { return len(s.Observers) == 1 && s.Observers[0].Seq == 1001 })
 	})
 }
@@ -305,16 +305,16 @@ func TestTypingEndsWhenItIsNotSaidAgain(t *testing.T) {
 			synctest.Wait()
 			return b.State().Observers[0].Activity
 		}
-		b.Watchers().Set("tab", typing)
+		b.SetPresence("tab", typing)
 		time.Sleep(9 * time.Second)
-		b.Watchers().Set("tab", typing)
+		b.SetPresence("tab", typing)
 		time.Sleep(9 * time.Second)
 		require.Equal(t, state.Typing, activity(), "another typing must extend it")
 		typing.Seq++ // an ack
-		b.Watchers().Set("tab", typing)
+		b.SetPresence("tab", typing)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, state.Viewing, activity(), "an ack must not extend typing")
-		b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Typing, Seq: 2})
+		b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Typing, Seq: 2})
 		require.Equal(t, state.Typing, activity())
 	})
 }

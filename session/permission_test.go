@@ -211,13 +211,13 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions = c.policy })
 				b, a := h.busy()
-				b.Watchers().Set("tab", state.Presence{Actor: "ann", Activity: state.Viewing})
+				b.SetPresence("tab", state.Presence{Actor: "ann", Activity: state.Viewing})
 				require.NoError(t, a.say(question("q1")))
 				time.Sleep(24 * time.Hour)
 				synctest.Wait()
 				require.Empty(t, a.answers, "a watched request was answered by the hub")
 
-				b.Watchers().Remove("tab")
+				b.RemovePresence("tab")
 				began := time.Now()
 				if c.denied < 0 {
 					time.Sleep(30 * 24 * time.Hour)
@@ -245,21 +245,21 @@ func TestUnattendedRequestsAreNeverAllowedByTimeRunningOut(t *testing.T) {
 func TestAScreenThatIsNotVisibleDoesNotCountAsWatching(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
 	b, a := h.busy()
-	b.Watchers().Set("tab", state.Presence{Activity: state.Viewing})
+	b.SetPresence("tab", state.Presence{Activity: state.Viewing})
 	require.NoError(t, a.say(question("q1")))
 	require.Empty(t, a.answers)
-	b.Watchers().Set("tab", state.Presence{Activity: state.Away})
+	b.SetPresence("tab", state.Presence{Activity: state.Away})
 	require.Equal(t, "no", receive(t, a.answers, "the request still waits").OptionID)
 }
 
 func TestAViewerDoesNotCountAsWatching(t *testing.T) {
 	h := newHub(t, func(o *session.Options, _ *store.Options) { o.Permissions.DenyUnattended = true })
 	b, a := h.busy()
-	b.Watchers().Set("tab", state.Presence{Activity: state.Viewing})
-	b.Watchers().Set("guest", state.Presence{Activity: state.Viewing, Viewer: true})
+	b.SetPresence("tab", state.Presence{Activity: state.Viewing})
+	b.SetPresence("guest", state.Presence{Activity: state.Viewing, Viewer: true})
 	require.NoError(t, a.say(question("q1")))
 	require.Empty(t, a.answers)
-	b.Watchers().Remove("tab")
+	b.RemovePresence("tab")
 	require.Equal(t, "no", receive(t, a.answers, "the request waits for a client that cannot answer").OptionID)
 }
 

@@ -111,7 +111,7 @@ func (n *Notifier) Answer(ctx context.Context, token, optionID string) (Answered
 		return Answered{}, fmt.Errorf("%w: the notification did not offer option %q", ErrInvalid, optionID)
 	}
 	grant, may := n.answerer(a)
-	b := n.manager.Opened(a.sessionID)
+	b := n.of.Opened(a.sessionID)
 	if !may || b == nil {
 		return Answered{}, fmt.Errorf("%w: the device or channel that was asked may not answer any more", ErrNotFound)
 	}

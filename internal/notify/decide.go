@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/state"
 )
 
 // apply creates the deliveries for an event.
-func (n *Notifier) apply(b *session.BackgroundSession, what found) {
+func (n *Notifier) apply(b watched, what found) {
 	defer n.kick.Ring()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,7 +33,7 @@ func (n *Notifier) apply(b *session.BackgroundSession, what found) {
 }
 
 // tell creates deliveries of a note. The caller holds the lock.
-func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
+func (n *Notifier) tell(b watched, note Note) {
 	earlier := n.saved.Told[note.SessionID]
 	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
 	for _, t := range n.targets() {
@@ -57,7 +56,7 @@ func (n *Notifier) tell(b *session.BackgroundSession, note Note) {
 
 // tellWebhooks creates the deliveries of a job's status, each of which counts. The caller
 // holds the lock.
-func (n *Notifier) tellWebhooks(b *session.BackgroundSession, note Note) {
+func (n *Notifier) tellWebhooks(b watched, note Note) {
 	for _, t := range n.targets() {
 		if t.channel.Type == Webhook && wants(t.choice, note) && n.mayRead(t, note.SessionID) {
 			n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: Job, Due: time.Now(), Each: true})
@@ -118,8 +117,8 @@ func (n *Notifier) forget(sessionID string) {
 
 // onScreen returns whether a screen of the device shows the session now (visible),
 // and whether it has acknowledged the note's event (shown).
-func onScreen(b *session.BackgroundSession, device string, note Note) (shown, visible bool) {
-	for _, o := range b.Watchers().List() {
+func onScreen(b watched, device string, note Note) (shown, visible bool) {
+	for _, o := range b.Presences() {
 		if o.Device == device && o.Activity != state.Away {
 			visible = true
 			shown = shown || o.Seq >= note.Seq
@@ -163,7 +162,7 @@ func (n *Notifier) revive(ctx context.Context) {
 
 // stands reports whether a note about a session still applies.
 func (n *Notifier) stands(ctx context.Context, note Note) bool {
-	info, err := n.manager.Info(ctx, note.SessionID)
+	info, err := n.of.Info(ctx, note.SessionID)
 	if err != nil {
 		return false
 	}

@@ -80,7 +80,7 @@ func (n *Notifier) isShown(d delivery) bool {
 	if d.Unless == "" || time.Now().Before(d.Due) {
 		return false
 	}
-	b := n.manager.Opened(d.Note.SessionID)
+	b := n.of.Opened(d.Note.SessionID)
 	if b == nil {
 		return false
 	}
@@ -224,7 +224,7 @@ func (n *Notifier) mayAct(t target, sessionID string) bool {
 
 // needing counts the sessions that need a person and that the target may read.
 func (n *Notifier) needing(t target) int {
-	page, err := n.manager.List(list.Options{Status: string(state.StatusNeedsYou), Limit: 100})
+	page, err := n.of.List(list.Options{Status: string(state.StatusNeedsYou), Limit: 100})
 	if err != nil {
 		return 0
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/observer"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
@@ -58,7 +57,7 @@ type found struct {
 
 // lookAt reads the changes of the sessions since a version of the list.
 func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
-	changed, gone, now := n.manager.ChangesSince(version)
+	changed, gone, now := n.of.ChangesSince(version)
 	for _, info := range changed {
 		n.catchUp(ctx, info)
 	}
@@ -73,7 +72,7 @@ func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 // catchUp reads a session's new events and applies them. A session that is not open
 // has none.
 func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
-	b := n.manager.Opened(info.SessionID)
+	b := n.of.Opened(info.SessionID)
 	if b == nil {
 		return
 	}
@@ -105,7 +104,7 @@ func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
 
 // read takes the session's new events that count: those that the session names, or all
 // if it cannot name every one. Most changes of a working session bring none.
-func (f *follow) read(ctx context.Context, b *session.BackgroundSession) error {
+func (f *follow) read(ctx context.Context, b watched) error {
 	seqs, complete := b.Notable(f.cursor)
 	if !complete {
 		reader := observer.New(b.Log(), &f.fold, f.cursor, readBytes)

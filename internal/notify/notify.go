@@ -58,7 +58,7 @@ type Timing struct {
 // Notifier notifies people. It is safe for concurrent use.
 type Notifier struct {
 	dir      string
-	manager  *session.Manager
+	of       sessions
 	registry *auth.Registry
 	since    time.Time
 	logger   *slog.Logger
@@ -90,7 +90,7 @@ func Open(o Options) (*Notifier, error) {
 		o.Now = time.Now
 	}
 	n := &Notifier{
-		dir: o.Dir, manager: o.Manager, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(), now: o.Now,
+		dir: o.Dir, of: managed{o.Manager}, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(), now: o.Now,
 		sessions: map[string]*follow{}, saved: saved, busy: requests{}, tests: testTimes{},
 	}
 	n.Configure(o.Guard, o.Channels, o.Base)
@@ -140,7 +140,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	n.revive(ctx)
 	version := uint64(0)
 	for {
-		changed, kicked, granted := n.manager.Changed(), n.kick.Listen(), n.registry.Changed()
+		changed, kicked, granted := n.of.Changed(), n.kick.Listen(), n.registry.Changed()
 		n.prune()
 		version = n.lookAt(ctx, version)
 		due := n.dispatch(ctx, &sending)

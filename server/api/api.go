@@ -32,9 +32,9 @@ type Live interface {
 	Begin(r *http.Request, g auth.Grant) (done func(), err error)
 	// Upgrade turns a request into a socket. If own is not nil, the socket follows
 	// that session at once.
-	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place) error
+	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own Watched, from backlog.Place) error
 	// Stream sends a session's events until the client disconnects, in a form.
-	Stream(w http.ResponseWriter, r *http.Request, g auth.Grant, own *session.BackgroundSession, from backlog.Place, form Form) error
+	Stream(w http.ResponseWriter, r *http.Request, g Given, own Watched, from backlog.Place, form Form) error
 	// App responds with a file of the app.
 	App(w http.ResponseWriter, r *http.Request) error
 	// Limits returns what a client with the grant may send and ask for at most.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -25,6 +26,21 @@ func New(p Parts) *API {
 
 // ServeHTTP implements http.Handler.
 func (s *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// ServeGiven serves a request whose grant is given. The door is not asked, and only the
+// request's context bounds its time.
+func (s *API) ServeGiven(w http.ResponseWriter, r *http.Request, g Given) {
+	s.ServeHTTP(undated{w}, r.WithContext(context.WithValue(r.Context(), givenKey{}, g)))
+}
+
+// grantOf returns the grant of a request: the given one, or that of its credential.
+func (s *API) grantOf(r *http.Request, gate auth.Gate) (Given, error) {
+	if g, ok := r.Context().Value(givenKey{}).(Given); ok {
+		return g, nil
+	}
+	grant, err := s.door.Admit(r.Context(), r, gate)
+	return Given{grant, func() (auth.Grant, error) { return s.registry.Grant(grant.Kind, grant.ID) }}, err
+}
 
 // route builds the handler: authorisation first, then the routes.
 func (s *API) route() http.Handler {
@@ -128,11 +144,12 @@ func (s *API) admit(rt route) http.Handler {
 }
 
 func (s *API) serve(rt route, c *call) error {
-	grant, err := s.door.Admit(c.r.Context(), c.r, rt.gate)
+	given, err := s.grantOf(c.r, rt.gate)
 	if err != nil {
 		s.noteRefusal(c.r, err)
 		return err
 	}
+	grant := given.Grant
 	c.grant = grant
 	s.meet(grant)
 	id, ofSession := mux.Vars(c.r)["id"]
@@ -148,7 +165,7 @@ func (s *API) serve(rt route, c *call) error {
 			return err
 		}
 		defer c.over()
-		c.with = running.Admitted{Registry: s.registry, Grant: grant, May: may, Forbidden: Forbidden(), Refuse: refuse(c.r)}
+		c.with = running.Admitted{Grant: grant, Now: given.Now, May: may, Forbidden: Forbidden(), Refuse: refuse(c.r)}
 		c.held, c.w, c.r = s.running.Hold(c.w, c.r, c.with)
 		defer s.running.LetGo(c.held)
 		if rt.doc.in == nil && !rt.doc.raw {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -48,17 +48,25 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", state.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
+// Source is a session whose log has the pages.
+type Source interface {
+	ID() string
+	Log() journal.Log
+	// ReadError is the error for a failed read of the log. nil stays nil.
+	ReadError(err error) error
+}
+
 // Span is a log with one reading of its watermarks, so that all parts of an answer
 // agree. It returns the pages that the protocol defines.
 type Span struct {
-	session *session.BackgroundSession
+	session Source
 	Epoch   string
 	first   event.Seq
 	Max     event.Seq
 }
 
 // SpanOf reads the watermarks of a session's log.
-func SpanOf(s *session.BackgroundSession) Span {
+func SpanOf(s Source) Span {
 	marks := s.Log().Marks()
 	return Span{session: s, Epoch: s.Log().Epoch(), first: marks.Min, Max: marks.Visible}
 }

@@ -30,8 +30,9 @@ type Request struct {
 
 // Admitted is what a request was admitted with.
 type Admitted struct {
-	Registry *auth.Registry
-	Grant    auth.Grant
+	Grant auth.Grant
+	// Now returns the grant as it is now, or an error if it has ended.
+	Now func() (auth.Grant, error)
 	// May reports whether a grant suffices for the request. Forbidden is its error if one
 	// no longer does.
 	May       func(auth.Grant) bool
@@ -76,7 +77,7 @@ func (h *Request) Check() error {
 	if over != nil || done {
 		return over
 	}
-	now, err := h.admitted.Registry.Grant(h.admitted.Grant.Kind, h.admitted.Grant.ID)
+	now, err := h.admitted.Now()
 	switch {
 	case err != nil:
 		err = &auth.Refusal{
