@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/abidehub/abide/internal/turns"
 )
 
 const (
@@ -33,23 +35,17 @@ var errCrowded = fmt.Errorf("too many slow git processes: %w", context.DeadlineE
 type slots struct {
 	quick, slow chan struct{}
 	now         func() time.Time
+	// turns are those of the worktrees: one in which git hangs takes one slot, and not all.
+	turns turns.Turns
 
-	mu    sync.Mutex
-	turns map[string]*turn     // of the worktrees in which git runs or waits
-	hung  map[string]time.Time // when a worktree's command took too long
-}
-
-// turn is held by the git process of one worktree; the others wait for it. So a worktree
-// in which git hangs takes one slot, and not all of them.
-type turn struct {
-	held    chan struct{}
-	waiting int // with the one that holds it
+	mu   sync.Mutex
+	hung map[string]time.Time // when a worktree's command took too long
 }
 
 func newSlots() *slots {
 	return &slots{
 		quick: make(chan struct{}, quickAtOnce), slow: make(chan struct{}, slowAtOnce), now: time.Now,
-		turns: map[string]*turn{}, hung: map[string]time.Time{},
+		hung: map[string]time.Time{},
 	}
 }
 
@@ -96,28 +92,7 @@ func (s *slots) wait(ctx context.Context, worktree string) (done func(), err err
 	if worktree == "" {
 		return func() {}, nil
 	}
-	s.mu.Lock()
-	t := s.turns[worktree]
-	if t == nil {
-		t = &turn{held: make(chan struct{}, 1)}
-		s.turns[worktree] = t
-	}
-	t.waiting++
-	s.mu.Unlock()
-	gone := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if t.waiting--; t.waiting == 0 {
-			delete(s.turns, worktree)
-		}
-	}
-	select {
-	case t.held <- struct{}{}:
-		return func() { <-t.held; gone() }, nil
-	case <-ctx.Done():
-		gone()
-		return nil, ctx.Err()
-	}
+	return s.turns.Take(ctx, worktree)
 }
 
 // slowDown gives the quick slot to others, for a slow one.

@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +24,7 @@ import (
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/ownfiles"
 	"github.com/abidehub/abide/internal/rootfs"
+	"github.com/abidehub/abide/internal/turns"
 )
 
 const (
@@ -68,47 +68,14 @@ type Keeper struct {
 	own    ownfiles.Set
 	logger *slog.Logger
 
-	mu    sync.Mutex
-	turns map[string]*turn
+	turns turns.Turns  // of sessions
 	step  func(string) // nil but in tests: called between the steps
-}
-
-// turn is held by what works on a session's states.
-type turn struct {
-	held    chan struct{}
-	waiting int
 }
 
 // New returns a keeper that has a directory for each session below dir. The hub's own files
 // are never in a state.
 func New(git *gitstate.Git, dir string, own []string, logger *slog.Logger) *Keeper {
-	return &Keeper{git: git, dir: dir, own: own, logger: logger, turns: map[string]*turn{}}
-}
-
-// take waits for a session's turn.
-func (k *Keeper) take(ctx context.Context, session string) (done func(), err error) {
-	k.mu.Lock()
-	t := k.turns[session]
-	if t == nil {
-		t = &turn{held: make(chan struct{}, 1)}
-		k.turns[session] = t
-	}
-	t.waiting++
-	k.mu.Unlock()
-	gone := func() {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if t.waiting--; t.waiting == 0 {
-			delete(k.turns, session)
-		}
-	}
-	select {
-	case t.held <- struct{}{}:
-		return func() { <-t.held; gone() }, nil
-	case <-ctx.Done():
-		gone()
-		return nil, ctx.Err()
-	}
+	return &Keeper{git: git, dir: dir, own: own, logger: logger}
 }
 
 // Before and After are the names of a turn's states: before its prompt, and at its end.
@@ -138,7 +105,7 @@ type State struct {
 func (k *Keeper) Keep(ctx context.Context, of Of, name string, claim func() bool) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, keepBound)
 	defer cancel()
-	done, err := k.take(ctx, of.Session)
+	done, err := k.turns.Take(ctx, of.Session)
 	if err != nil {
 		return State{}, noState(err)
 	}
@@ -332,7 +299,7 @@ func (k *Keeper) Forget(ctx context.Context, session string) error {
 	if k == nil {
 		return nil
 	}
-	done, err := k.take(ctx, session)
+	done, err := k.turns.Take(ctx, session)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ const (
 func (k *Keeper) Restore(ctx context.Context, of Of, now State, to string) (Restored, error) {
 	ctx, cancel := context.WithTimeout(ctx, restoreBound)
 	defer cancel()
-	done, err := k.take(ctx, of.Session)
+	done, err := k.turns.Take(ctx, of.Session)
 	if err != nil {
 		return Restored{}, fmt.Errorf("restore files: %w", err)
 	}
