@@ -315,7 +315,7 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"POST", "/api/sessions/{id}/branch/discard", one + "/branch/discard", map[string]any{}},
 		{"GET", "/api/sessions/{id}/undo", one + "/undo?turn=1", nil},
 		{"GET", "/api/storage", "", nil},
-		{"POST", "/api/storage/clean", "", map[string]any{"dry_run": true, "older_than": "0s"}},
+		{"POST", "/api/storage/clean", "", map[string]any{"dry_run": true, "older_than": "0s", "lifecycles": []string{"completed"}}},
 		{"GET", "/api/trash", "", nil},
 		{"POST", "/api/trash/{id}/restore", "/api/trash/" + trashed[0] + "/restore", nil},
 		{"DELETE", "/api/trash/{id}", "/api/trash/" + trashed[1], nil},

@@ -14,6 +14,7 @@ import (
 	"github.com/abidehub/abide/queue"
 	"github.com/abidehub/abide/session/comment"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/space"
@@ -24,7 +25,8 @@ import (
 type Cleaned struct {
 	// Sessions are in the order of what they take, the most first, then of their last use.
 	Sessions []space.Large
-	// Stayed counts the sessions that were chosen and stay, by the reason.
+	// Stayed counts the sessions that were chosen and stay, by the reason, also those of
+	// which a second look found it.
 	Stayed map[space.Why]int
 	// ForGood means that they are deleted: there is no trash.
 	ForGood bool
@@ -175,7 +177,7 @@ func (m *Manager) Clean(ctx context.Context, c space.Choice, dry bool, by event.
 		chosen = slices.DeleteFunc(chosen, func(info list.Info) bool { return stays[info.SessionID] != "" })
 	}
 	bounded, cancel := context.WithTimeout(ctx, measureBound)
-	m.sizes.Measure(bounded, m.journal.Owned())
+	m.sizes.Measure(bounded, m.first(chosen))
 	cancel()
 	all := make([]space.Large, 0, len(chosen))
 	for _, info := range chosen {
@@ -200,10 +202,14 @@ func (m *Manager) Clean(ctx context.Context, c space.Choice, dry bool, by event.
 		} else {
 			err = m.putAway(ctx, one.SessionID, by)
 		}
-		if errors.Is(err, state.ErrNotFound) || errors.Is(err, errStays) {
+		var stays staysError
+		switch {
+		case errors.As(err, &stays):
+			done.Stayed[space.Why(stays)]++
 			continue
-		}
-		if err != nil {
+		case errors.Is(err, state.ErrNotFound):
+			continue // it was deleted meanwhile
+		case err != nil:
 			return done, err
 		}
 		done.Sessions = append(done.Sessions, one)
@@ -211,24 +217,40 @@ func (m *Manager) Clean(ctx context.Context, c space.Choice, dry bool, by event.
 	return done, nil
 }
 
-// errStays says that a session stays, as something happened in it meanwhile.
-var errStays = errors.New("the session stays")
+// first are the metadata of all sessions, those of chosen first.
+func (m *Manager) first(chosen []list.Info) iter.Seq[journal.Metadata] {
+	return func(yield func(journal.Metadata) bool) {
+		for _, info := range chosen {
+			if md, listed := m.journal.Listed(info.SessionID); listed && !yield(md) {
+				return
+			}
+		}
+		m.journal.Owned()(yield)
+	}
+}
 
-// stillGoes returns errStays unless a session is still chosen and nothing speaks for it.
+// staysError says why a session stays, as something happened in it meanwhile.
+type staysError space.Why
+
+func (e staysError) Error() string { return "the session stays: " + string(e) }
+
+// stillGoes returns a staysError unless a session is still chosen and nothing speaks for it.
 func (m *Manager) stillGoes(ctx context.Context, id string, chosen func(list.Info) bool) error {
 	meta, listed := m.journal.Listed(id)
 	if !listed {
-		return errStays // deleted meanwhile
+		return state.ErrNotFound // deleted meanwhile
 	}
 	info := m.listed(meta)
-	if !chosen(info) {
-		return errStays
-	}
 	stays, err := m.stays(ctx, []list.Info{info})
-	if err == nil && stays[id] != "" {
-		err = errStays
+	switch {
+	case err != nil:
+		return err
+	case stays[id] != "":
+		return staysError(stays[id])
+	case !chosen(info):
+		return staysError(space.Used)
 	}
-	return err
+	return nil
 }
 
 // putAwayIf is putAway of a session that stays unless may returns nil, before it is closed

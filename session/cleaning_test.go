@@ -11,6 +11,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/settings"
 	"github.com/abidehub/abide/session/space"
 	"github.com/abidehub/abide/session/state"
@@ -86,9 +87,10 @@ func TestACleanUpTakesWhatItsDryRunListsAndLeavesWhatPeopleNeed(t *testing.T) {
 	require.Empty(t, clean(space.Choice{OlderThan: month, Lifecycles: all}, true).Sessions, "they are new")
 	ahead.Store(int64(2 * month))
 	require.Empty(t, clean(space.Choice{OlderThan: month, Lifecycles: []state.Lifecycle{state.LifecycleFailed}}, true).Sessions)
-	require.Empty(t, clean(space.Choice{OlderThan: month, Project: "/elsewhere"}, true).Sessions)
-	// Without lifecycles it is about every session: nothing but its kind speaks for one.
-	dry := clean(space.Choice{OlderThan: month}, true)
+	require.Empty(t, clean(space.Choice{OlderThan: month, Lifecycles: all, Project: "/elsewhere"}, true).Sessions)
+	// Of every lifecycle: nothing but its kind speaks for one.
+	every := []state.Lifecycle{state.LifecycleActive, state.LifecyclePaused, state.LifecycleCompleted, state.LifecycleFailed, state.LifecycleExpired}
+	dry := clean(space.Choice{OlderThan: month, Lifecycles: every}, true)
 	for id, why := range stays {
 		if why == "" {
 			require.Contains(t, idsIn(dry), id)
@@ -118,7 +120,7 @@ func TestACleanUpTakesWhatItsDryRunListsAndLeavesWhatPeopleNeed(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrNotFound)
 	require.Contains(t, listedIDs(h), pinned)
 	require.Equal(t, []string{pinned}, idsIn(clean(space.Choice{IDs: []string{pinned}}, false)))
-	for _, wrong := range []space.Choice{{OlderThan: -1}, {Lifecycles: []state.Lifecycle{"gone"}}} {
+	for _, wrong := range []space.Choice{{OlderThan: -1, Lifecycles: all}, {}, {Lifecycles: []state.Lifecycle{"gone"}}, {Lifecycles: []state.Lifecycle{""}}} {
 		_, err := h.manager.Clean(ctxOf(t), wrong, true, person("ann"))
 		require.ErrorIs(t, err, state.ErrInvalid)
 		require.NotEmpty(t, state.FieldOf(err))
@@ -247,12 +249,15 @@ func TestACleanUpLeavesWhatWasCommentedMeanwhile(t *testing.T) {
 			}
 			commented <- done
 		}()
-		_, err := h.manager.Clean(ctxOf(t), space.Choice{OlderThan: 0, Lifecycles: []state.Lifecycle{state.LifecycleCompleted}}, false, person("ann"))
+		cleaned, err := h.manager.Clean(ctxOf(t), space.Choice{OlderThan: 0, Lifecycles: []state.Lifecycle{state.LifecycleCompleted}}, false, person("ann"))
 		require.NoError(t, err)
-		for _, id := range <-commented {
+		stayed := <-commented
+		for _, id := range stayed {
 			_, err := h.manager.Session(ctxOf(t), id)
 			require.NoError(t, err, "%s was commented, and is gone", id)
 		}
+		require.Len(t, cleaned.Sessions, len(ids)-len(stayed))
+		require.Equal(t, len(stayed), cleaned.Stayed[space.Commented], "also those that its second look left")
 	}
 }
 
@@ -265,6 +270,43 @@ func TestADryRunMeasures(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, c.Sessions, 1)
 	require.Positive(t, c.Sessions[0].Total())
+}
+
+func TestACleanUpMeasuresFirstWhatItIsAbout(t *testing.T) {
+	for n := range 4 {
+		var order, ids []string
+		h := newDiskHub(t, withTrash, func(o *session.Options, _ *store.Options) {
+			o.Store = &wrappedStore{
+				around:  func(replace func() error) error { return replace() },
+				measure: func(id string) { order = append(order, id) },
+			}
+		})
+		for range 4 {
+			ids = append(ids, h.create().ID())
+		}
+		_, err := h.manager.Clean(ctxOf(t), space.Choice{IDs: ids[n : n+1]}, true, person("ann"))
+		require.NoError(t, err)
+		require.ElementsMatch(t, ids, order)
+		require.Equal(t, ids[n], order[0])
+	}
+}
+
+// A list by size measures what nobody measured before.
+func TestTheListBySizeMeasures(t *testing.T) {
+	h := newDiskHub(t, withTrash)
+	var largest []string
+	for n := range 6 {
+		b := h.create()
+		require.NoError(t, b.End(ctxOf(t), strings.Repeat("done ", 1+30*n), person("ann")))
+		largest = slices.Insert(largest, 0, b.ID())
+	}
+	page, err := h.manager.List(list.Options{Sort: list.BySize})
+	require.NoError(t, err)
+	var got []string
+	for _, info := range page.Sessions {
+		got = append(got, info.SessionID)
+	}
+	require.Equal(t, largest, got)
 }
 
 // A restore that fails shields no session from a clean-up.

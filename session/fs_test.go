@@ -102,10 +102,19 @@ func aroundQueueFile(around func(replace func() error) error) hubOption {
 	return func(o *session.Options, _ *store.Options) { o.Store = &wrappedStore{around: around} }
 }
 
-// wrappedStore is a journal with another way to save the queue.
+// wrappedStore is a journal with another way to save the queue, and that tells which sessions
+// are measured.
 type wrappedStore struct {
 	journal.Store
-	around func(replace func() error) error
+	around  func(replace func() error) error
+	measure func(id string) // nil tells nothing
+}
+
+func (s *wrappedStore) Sizes(id string) (journal.Sizes, error) {
+	if s.measure != nil {
+		s.measure(id)
+	}
+	return s.Store.Sizes(id)
 }
 
 func (s *wrappedStore) Lease(ctx context.Context, id string) (journal.Lease, error) {

@@ -56,7 +56,7 @@ func (m *Manager) putAwayJobs() {
 		err := m.putAwayIf(m.ctx, id, func() error {
 			return m.stillGoes(m.ctx, id, func(info list.Info) bool { return jobIsDue(info, now) })
 		})
-		if errors.Is(err, errStays) || errors.Is(err, state.ErrNotFound) {
+		if errors.As(err, new(staysError)) || errors.Is(err, state.ErrNotFound) {
 			continue // something happened in it meanwhile
 		}
 		if err != nil {

@@ -285,8 +285,15 @@ func (m *Manager) wakeSessions() {
 	}
 }
 
-// List returns a page of the sessions, newest first. It opens no session.
+// List returns a page of the sessions, newest first. It opens no session. The first page by
+// size measures those in which something happened, for at most measureBound; those that are
+// not measured then come last.
 func (m *Manager) List(o list.Options) (list.Page, error) {
+	if o.Sort == list.BySize && o.Cursor == "" {
+		bounded, cancel := context.WithTimeout(m.ctx, measureBound)
+		m.sizes.Measure(bounded, m.journal.Owned())
+		cancel()
+	}
 	o.Bytes = func(info list.Info) int64 { return m.sizes.Of(info).Total() }
 	return o.Page(m.journal.Newest, m.listed)
 }

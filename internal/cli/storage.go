@@ -48,7 +48,8 @@ type cleanFlags struct {
 // storage says what sessions take, or puts old ones into the trash.
 func (v storageVerbs) command() *cobra.Command {
 	var f cleanFlags
-	cmd := v.onHub(&cobra.Command{
+	var cmd *cobra.Command
+	cmd = v.onHub(&cobra.Command{
 		Use: "storage [clean [ID...]]", Short: "Say what sessions take on disk, or put old ones into the trash",
 		Long: "Say what all sessions take: by kind, week, project and session. With clean, put those into the trash in which nothing happened for long. " +
 			"Without flags it is about those of storage.clean: 30 days old, and completed, failed or expired. Sessions that run, wait to be resumed, " +
@@ -70,6 +71,11 @@ func (v storageVerbs) command() *cobra.Command {
 				return v.shown(s, err)
 			}
 			return v.showStorage(s)
+		}
+		for _, name := range []string{"older-than", "lifecycle", "project"} {
+			if flag := cmd.Flags().Lookup(name); flag.Changed && strings.Trim(flag.Value.String(), "[]") == "" {
+				return Usagef("--%s is empty: give it a value, or leave it out", name)
+			}
 		}
 		in, err := v.cleanRequest(ctx, hub, f, args[1:])
 		if err != nil {

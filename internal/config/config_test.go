@@ -178,6 +178,7 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"negative quota", "storage:\n  quota_mib: -1\n", 2, "storage.quota_mib: -1 is not"},
 		{"part of a quota", "storage:\n  warn_at: 80\n", 2, "such as 0.8"},
 		{"no lifecycle", "storage:\n  clean:\n    lifecycles: [failed, gone]\n", 3, "not one of active"},
+		{"lifecycles of nothing", "storage:\n  clean:\n    lifecycles: []\n", 3, "name at least one of active"},
 		{"a clean-up without pause", "storage:\n  clean:\n    every: 0s\n", 3, "at least a second"},
 		{"resume", "resume:\n  stale_after: 0s\n", 2, "less than a second"},
 		{"segments", "resume:\n  segment_tokens: 5\n", 2, "not between"},

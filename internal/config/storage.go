@@ -100,6 +100,9 @@ func (f fileClean) apply(c *Clean) (path string, err error) {
 		}
 	}
 	if f.Lifecycles != nil {
+		if len(f.Lifecycles) == 0 {
+			return "$.storage.clean.lifecycles", fmt.Errorf("name at least one of %s; enabled: false cleans nothing", strings.Join(state.Lifecycle("").Values(), ", "))
+		}
 		c.Lifecycles = f.Lifecycles
 	}
 	return "", nil

@@ -6,23 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
 
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
 )
 
 // maxBody limits a request's body to the largest prompt that a socket takes, with
 // its envelope.
 const maxBody = wire.MaxClientFrame + 64<<10
 
-// read decodes a request's JSON body into to. An empty body leaves to unchanged. It
-// refuses form content types, because browsers send those cross-origin without a
+// read decodes a request's JSON body into to. An empty body leaves to unchanged, unless to is
+// exact. It refuses form content types, because browsers send those cross-origin without a
 // preflight.
 func (c *call) read(to any) error { return c.readUpTo(to, maxBody) }
 
@@ -30,7 +33,7 @@ func (c *call) read(to any) error { return c.readUpTo(to, maxBody) }
 func (c *call) readUpTo(to any, bound int64) error {
 	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if c.r.ContentLength == 0 {
-		return nil
+		return mayBeEmpty(to)
 	}
 	if err != nil || kind != "application/json" {
 		return &Problem{Code: wire.CodeInvalid, Status: http.StatusUnsupportedMediaType, Message: "the body is expected as application/json"}
@@ -53,7 +56,7 @@ func (c *call) readUpTo(to any, bound int64) error {
 		return fmt.Errorf("reading the request: %w", err)
 	}
 	if len(data) == 0 {
-		return nil
+		return mayBeEmpty(to)
 	}
 	if err := json.Unmarshal(data, to); err != nil {
 		return Invalid("the body cannot be read: %s", wire.Fault(err))
@@ -61,14 +64,34 @@ func (c *call) readUpTo(to any, bound int64) error {
 	if c.r.Method == http.MethodPatch {
 		return changesAll(data, to)
 	}
-	if _, is := to.(interface{ Exact() }); is {
-		return exact(data, to)
+	if _, is := to.(exact); is {
+		return readExactly(data, to)
 	}
 	return nil
 }
 
-// exact refuses a body with a field that is not known.
-func exact(data []byte, to any) error {
+// exact is a body that does nothing by accident: it is an object in which each field is known
+// and has a value. Exact says what to send for what it does without fields.
+type exact interface{ Exact() string }
+
+func mayBeEmpty(to any) error {
+	if e, is := to.(exact); is {
+		return Invalid("the body is empty: %s", e.Exact())
+	}
+	return nil
+}
+
+// readExactly refuses a body that is not exact.
+func readExactly(data []byte, to any) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		return mayBeEmpty(to)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if string(fields[name]) == "null" {
+			return state.About(name, fmt.Errorf("%w: %s is null: give it a value, or leave it out", state.ErrInvalid, name))
+		}
+	}
 	strict := json.NewDecoder(bytes.NewReader(data))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(to); err != nil {

@@ -56,7 +56,7 @@ func sessionRows() section {
 						{"project", "a project root or workspace", ""},
 						{"tag", "a tag; more of them select the sessions that have all", ""},
 						{"q", "words that occur in the name, the tags, the last line, the agent, the workspace or the id", ""},
-						{"sort", "updated (default) or created, newest first; name, from a to z; size, the largest first, as far as it was measured", ""},
+						{"sort", "updated (default) or created, newest first; name, from a to z; size, the largest first: the first page measures for up to 2 s, what is not measured then comes last", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
 					},

@@ -17,7 +17,7 @@ func storageRows() section {
 	return section{
 		title: "Storage",
 		about: []string{
-			"The sizes of sessions are kept: a request measures only those in which something happened. The files for undo and the working copies are measured once an hour. A clean-up puts sessions into the trash. Without `session_ids` it leaves those that are running, damaged, to be resumed, pinned, commented, just restored, that have prompts in their queue, or whose working copy has changes that are nowhere else, and `stayed` counts them. A working copy stays where it is. `storage.quota_mib` only warns.",
+			"The sizes of sessions are kept: a request measures only those in which something happened. The files for undo and the working copies are measured once an hour. A clean-up puts sessions into the trash. Without `session_ids` it leaves those that are running, damaged, to be resumed, pinned, commented, just restored, that have prompts in their queue, or whose working copy has changes that are nowhere else, and `stayed` counts them, also those in which something happens meanwhile. Without `older_than` and `lifecycles` it goes by `storage.clean`. An empty body, an empty list and `null` are refused. A working copy stays where it is. `storage.quota_mib` only warns.",
 		},
 		rows: []route{
 			{

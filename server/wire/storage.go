@@ -92,7 +92,7 @@ type CleanStorage struct {
 	// DryRun puts nothing away.
 	DryRun bool `json:"dry_run,omitempty"`
 	// OlderThan is a duration such as 720h. It and Lifecycles are those of storage.clean if
-	// they are absent; an empty list of lifecycles is all of them.
+	// they are absent; an empty list of lifecycles is refused.
 	OlderThan  *string            `json:"older_than,omitempty"`
 	Lifecycles *[]state.Lifecycle `json:"lifecycles,omitempty"`
 	// Project is a project root or a workspace; empty is each.
@@ -101,8 +101,11 @@ type CleanStorage struct {
 	SessionIDs []string `json:"session_ids,omitempty"`
 }
 
-// Exact marks a body of which no unknown field is ignored: it would do more than was meant.
-func (CleanStorage) Exact() {}
+// Exact marks a body that is refused if it is empty, or has a field that is unknown or null: it
+// would do more than was meant. It says what to send.
+func (CleanStorage) Exact() string {
+	return `send {"dry_run":true} to list the sessions that storage.clean is about, {} to put them into the trash`
+}
 
 // CleanedStorage is what a clean-up put away, or would with DryRun.
 type CleanedStorage struct {
@@ -115,6 +118,6 @@ type CleanedStorage struct {
 	Count    int             `json:"count"`
 	Bytes    int64           `json:"bytes"`
 	// Stayed counts the sessions of the choice that stay, by the reason: running, damaged,
-	// resumable, pinned, waiting, commented, restored, unmerged.
+	// resumable, pinned, waiting, commented, restored, used, unmerged.
 	Stayed map[string]int `json:"stayed"`
 }

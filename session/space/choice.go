@@ -3,6 +3,7 @@ package space
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/list"
@@ -14,7 +15,7 @@ import (
 type Choice struct {
 	// OlderThan is for how long nothing happened in them.
 	OlderThan time.Duration
-	// Lifecycles, if empty, are all.
+	// Lifecycles are those it is about.
 	Lifecycles []state.Lifecycle
 	// Project is a project root or a workspace; empty is each.
 	Project string
@@ -27,9 +28,13 @@ func (c Choice) Check() error {
 	if c.OlderThan < 0 {
 		return state.About("older_than", fmt.Errorf("%w: older_than is a duration such as 720h", state.ErrInvalid))
 	}
+	known := state.Lifecycle("").Values()
+	if len(c.IDs) == 0 && len(c.Lifecycles) == 0 {
+		return state.About("lifecycles", fmt.Errorf("%w: lifecycles is empty: name at least one of %s", state.ErrInvalid, strings.Join(known, ", ")))
+	}
 	for _, l := range c.Lifecycles {
-		if err := list.CheckLifecycle(l); err != nil {
-			return state.About("lifecycles", err)
+		if !slices.Contains(known, string(l)) {
+			return state.About("lifecycles", fmt.Errorf("%w: lifecycles are of %s", state.ErrInvalid, strings.Join(known, ", ")))
 		}
 	}
 	return nil
@@ -41,7 +46,7 @@ func (c Choice) Has(info list.Info, now time.Time) bool {
 		return slices.Contains(c.IDs, info.SessionID)
 	}
 	return now.Sub(info.UpdatedAt) >= c.OlderThan &&
-		(len(c.Lifecycles) == 0 || slices.Contains(c.Lifecycles, info.Lifecycle)) &&
+		slices.Contains(c.Lifecycles, info.Lifecycle) &&
 		(c.Project == "" || c.Project == info.ProjectRoot || c.Project == info.Workspace)
 }
 
@@ -57,12 +62,13 @@ const (
 	Waiting   Why = "waiting"   // prompts are in its queue
 	Commented Why = "commented" // it has review comments
 	Restored  Why = "restored"  // it just came back from the trash
+	Used      Why = "used"      // something happened in it while the clean-up ran
 	Unmerged  Why = "unmerged"  // its working copy has changes that are nowhere else
 )
 
 // Values are the reasons.
 func (Why) Values() []string {
-	return []string{string(Running), string(Damaged), string(Resumable), string(Pinned), string(Waiting), string(Commented), string(Restored), string(Unmerged)}
+	return []string{string(Running), string(Damaged), string(Resumable), string(Pinned), string(Waiting), string(Commented), string(Restored), string(Used), string(Unmerged)}
 }
 
 // Stays returns why a session stays, as far as its line of the list says; empty if nothing
