@@ -354,6 +354,25 @@ func TestAfterASegmentedWayThatWasCutOffALocalOneTellsTheAccount(t *testing.T) {
 	}
 }
 
+// A resume of a session that does not wait to be resumed chooses a way for the next prompt.
+func TestAWayThatIsChosenWithoutAPauseIsNoResume(t *testing.T) {
+	h := newHub(t, holding)
+	b, a := h.busy()
+	require.NoError(t, a.end(promptID(0), event.StopEndTurn))
+	awaitIdle(t, b)
+	bringBack(t, b, "local")
+	require.Len(t, payloads[event.SessionResumed](t, b), 1, "the way is in the log")
+	require.Zero(t, b.Info().ResumeCount)
+	require.Nil(t, b.Info().LastResumedAt)
+	pause(t, b)
+	paused(t, b)
+	bringBack(t, b, "local")
+	require.Eventually(t, func() bool { return b.Info().ResumeCount == 1 }, patience, time.Millisecond)
+	h.close()
+	h.open(holding)
+	require.Equal(t, 1, h.session(b.ID()).Info().ResumeCount)
+}
+
 func TestAMarkToResumeIsInTheLogAndAResumeClearsIt(t *testing.T) {
 	h := newHub(t, holding)
 	b, a := h.busy()

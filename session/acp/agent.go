@@ -85,7 +85,8 @@ type turn struct {
 // ends.
 //
 // If the process ran but its session did not begin, Start ends the process before
-// it returns, and the stream still ends in event.AgentExit. If the process did not
+// it returns, and the stream still ends in event.AgentExit. An event.Error before it says
+// why, unless ctx was cancelled. If the process did not
 // start, nothing is recorded. An *AuthError means that a person must log in.
 func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 	cfg, err := cfg.withDefaults()
@@ -109,11 +110,17 @@ func Start(ctx context.Context, cfg Config, sink Sink) (*Agent, error) {
 		err = a.endedEarly()
 	}
 	err = a.cfg.orFolder(err)
+	why := "start_failed"
+	if errors.Is(ctx.Err(), context.Canceled) && errors.Is(err, context.Canceled) {
+		why = "stopped" // the caller gave it up
+	}
 	if beginning {
-		_ = a.rec.put(startFailure(err)) // a failed sink ends the agent too
+		if why == "start_failed" {
+			_ = a.rec.put(startFailure(err)) // a failed sink ends the agent too
+		}
 		a.tasks.leave()
 	}
-	a.shutdown("start_failed", true)
+	a.shutdown(why, true)
 	<-a.done
 	return nil, err // the caller's error names the agent
 }

@@ -183,6 +183,17 @@ func TestStartGivesUpWithItsContext(t *testing.T) {
 	require.Len(t, of[event.AgentExit](s), 1)
 }
 
+// Its caller gave it up: that is no error, and its exit says that it was stopped.
+func TestAStartThatIsCancelledRecordsNoError(t *testing.T) {
+	s := newSink()
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	_, err := acp.Start(ctx, config(t, "mute"), s)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []event.Type{event.TypeAgentExit}, types(s.all()))
+	require.Equal(t, "stopped", exitOf(t, s).Reason)
+}
+
 func TestMissingCommandIsAnErrorAndRecordsNothing(t *testing.T) {
 	s := newSink()
 	cfg := config(t, "demo")

@@ -25,7 +25,8 @@ type Pauses struct {
 	// Resumable means that the session waits to be resumed: after a pause, an interruption
 	// or a person's mark.
 	Resumable bool `json:"resumable,omitempty"`
-	// Resumed counts the resumes, and LastAt is the time of the last one.
+	// Resumed counts the resumes of a session that was paused, interrupted or resumable, and
+	// LastAt is the time of the last one.
 	Resumed int       `json:"resumed,omitempty"`
 	LastAt  time.Time `json:"last_at,omitzero"`
 }
@@ -37,7 +38,9 @@ func (s *Pauses) apply(at time.Time, p event.Payload) bool {
 		s.Now, s.Resumable = &Paused{By: p.By, ByID: p.ByID, At: at.UTC()}, true
 	case event.SessionResumed:
 		s.Way = p.Way
-		s.resumed(at)
+		if s.Now != nil || s.Resumable {
+			s.resumed(at)
+		}
 	case event.SessionResumable:
 		s.Resumable = p.Resumable
 	case event.TurnInterrupted:
