@@ -270,6 +270,8 @@ func indexWords(x *wire.IndexProgress) string {
 		return ""
 	case x.Problem != "":
 		return "The search index does not go on; search reads the files: " + x.Problem
+	case x.Again != "":
+		return fmt.Sprintf("The search index is made again (%s); search reads the files of %d sessions meanwhile.", x.Again, x.Behind)
 	case x.Behind > 0:
 		return fmt.Sprintf("The search index is behind in %d of the sessions; search reads their files meanwhile.", x.Behind)
 	}

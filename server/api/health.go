@@ -48,7 +48,7 @@ func healthRoute(s *API, c *call) error {
 		answer.Storage, answer.Budgets = s.manager.SpaceWarning(), s.manager.BudgetWarnings()
 		answer.Snapshots = s.manager.SnapshotProblem()
 		if p := s.manager.IndexProgress(); p != nil {
-			answer.Index = &wire.IndexProgress{Sessions: p.Sessions, Behind: p.Behind, Problem: p.Problem}
+			answer.Index = &wire.IndexProgress{Sessions: p.Sessions, Behind: p.Behind, Problem: p.Problem, Again: p.Again}
 		}
 		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}

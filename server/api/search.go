@@ -20,7 +20,7 @@ func searchRows() section {
 	return section{
 		title: "Search",
 		about: []string{
-			"Words are found in any order in one prompt, message, or tool's title and command, a phrase in double quotes as it is. Parts of words are found, too: `impor` finds importer. Case, the form of Unicode, `*` and backquotes do not count. Of the newest 500 hits those where each word stands alone come first, then those where each begins a word: the sessions by their best hit, then the newest; then the next 500. With `session` the newest is first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
+			"Words are found in any order in one prompt, message, or tool's title and command, a phrase in double quotes as it is. Parts of words are found, too: `impor` finds importer. Case, the form of Unicode, `*` and backquotes do not count. Of the newest 500 hits those where each word stands alone come first, then those where each begins a word: the sessions by their best hit, then the newest; then the next 500, in which another order may stand once the index was made again. With `session` the newest is first. A `snippet` begins and ends with whole words, or an ellipsis if one is too long. A phrase cut by a sealed file's end is not found.",
 		},
 		rows: []route{
 			{

@@ -48,6 +48,8 @@ type IndexProgress struct {
 	Behind int `json:"behind"`
 	// Problem says why it does not go on; absent if it does.
 	Problem string `json:"problem,omitempty"`
+	// Again says why it is made again; absent if it is whole.
+	Again string `json:"again,omitempty"`
 }
 
 // ResumeCounts counts the interrupted turns in the logs of all sessions and their

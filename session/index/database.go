@@ -31,7 +31,7 @@ create virtual table texts using fts5(text, tokenize='trigram case_sensitive 1',
 // database is the open database. The writer has one connection, readers have their own.
 type database struct {
 	write, read *sql.DB
-	path        string
+	file        os.FileInfo // of the file that is open
 }
 
 // readers is how many connections read; a search has one.
@@ -94,10 +94,11 @@ func tryDatabase(ctx context.Context, dir string) (_ *database, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
+	info, err := file.Stat()
+	if err := errors.Join(err, file.Chmod(0o600), file.Close()); err != nil {
 		return nil, err
 	}
-	d := &database{path: path}
+	d := &database{file: info}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())

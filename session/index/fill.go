@@ -25,6 +25,9 @@ func (x *Index) step(ctx context.Context) (left int, err error) {
 	}
 	ids := x.next()
 	if len(ids) == 0 {
+		x.state.Lock()
+		x.problem, x.again = "", ""
+		x.state.Unlock()
 		return 0, nil
 	}
 	tx, err := x.db.write.BeginTx(ctx, nil)
@@ -75,7 +78,9 @@ func (x *Index) step(ctx context.Context) (left int, err error) {
 		delete(x.tried, id)
 	}
 	maps.Copy(x.tried, tried)
-	x.last, x.problem = f.last, ""
+	if x.last, x.problem = f.last, ""; len(x.pending) == 0 {
+		x.again = ""
+	}
 	x.more.Ring()
 	return len(x.pending), nil
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -45,7 +48,9 @@ type Index struct {
 	pending map[string]struct{}
 	tried   map[string]event.Seq // the MaxSeq with which a session could not be read
 	problem string
-	damaged bool // a search found that; Run makes the database again
+	file    os.FileInfo // of the database, nil while it is not open
+	damaged bool        // a search found that; Run makes the database again
+	again   string      // why it is made again, until that is done
 }
 
 // entry is how far a session was read.
@@ -84,13 +89,37 @@ type Progress struct {
 	Sessions, Behind int
 	// Problem says why it does not go on; empty if it does.
 	Problem string
+	// Again says why it is made again; empty if it is whole.
+	Again string
 }
 
-// Progress returns how far the index is.
+// Progress returns how far the index is. It notices that the files of the index were removed.
 func (x *Index) Progress() Progress {
+	x.look()
 	x.state.Lock()
 	defer x.state.Unlock()
-	return Progress{Sessions: len(x.known), Behind: len(x.pending), Problem: x.problem}
+	return Progress{Sessions: len(x.known), Behind: len(x.pending), Problem: x.problem, Again: x.again}
+}
+
+// look notices that the file of the open database was removed or replaced: what is written to
+// it would be lost. Run makes it again.
+func (x *Index) look() {
+	x.state.Lock()
+	file := x.file
+	x.state.Unlock()
+	if file == nil {
+		return
+	}
+	now, err := os.Stat(filepath.Join(x.Dir, fileName))
+	if err == nil && os.SameFile(file, now) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	x.state.Lock()
+	if x.file == file {
+		x.damaged, x.again = true, "its files were removed or replaced"
+	}
+	x.state.Unlock()
+	x.ring()
 }
 
 // Mark implements search.Index.
@@ -107,6 +136,7 @@ func (x *Index) Mark() int64 {
 
 // CatchUp implements search.Index.
 func (x *Index) CatchUp(ctx context.Context, sources []search.Source) {
+	x.look()
 	for {
 		more := x.more.Listen()
 		if x.ask(sources) == 0 {
@@ -162,6 +192,9 @@ func (x *Index) Covered(ctx context.Context, s search.Source, mark int64) (event
 	return last, x.seen(err)
 }
 
+// madeAgain says why an index is made again that cannot be read.
+const madeAgain = "it was damaged"
+
 // errNone says that there is no database that can be used.
 var errNone = errors.New("the search index cannot be used now")
 
@@ -170,9 +203,10 @@ func (x *Index) seen(err error) error {
 	if err == nil {
 		return nil
 	}
+	x.look() // a connection that was opened since would read another file
 	if useless(err) {
 		x.state.Lock()
-		x.damaged = true
+		x.damaged, x.again = true, madeAgain
 		x.state.Unlock()
 		x.ring()
 	}

@@ -413,3 +413,138 @@ func TestASessionThatWasPutAwayLeavesTheIndexAndComesBack(t *testing.T) {
 	s.settled()
 	require.Len(t, all(t, s.by, r), 1)
 }
+
+// Whatever becomes of its files while the hub runs, the index is made again by itself, and
+// health says so from the first look on.
+func TestAnIndexWhoseFilesAreTakenAwayUnderItIsMadeAgain(t *testing.T) {
+	s := newShelf(t)
+	s.options.Settle = time.Hour // only what notices wakes it
+	var logs []journal.Log
+	for n := range 3 {
+		logs = append(logs, s.session())
+		s.append(logs[n], event.UserPrompt{PromptID: "p", Text: "needle"})
+	}
+	s.start()
+	s.settled()
+	r := search.Request{Text: "needle", Limit: 100}
+	path := filepath.Join(s.dir, "search.db")
+	said := 3
+	for _, take := range map[string]func(){
+		"the directory": func() { require.NoError(t, os.RemoveAll(s.dir)) },
+		"the file":      func() { require.NoError(t, os.Remove(path)) },
+		"replaced": func() {
+			require.NoError(t, os.Rename(path, path+".old"))
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+		},
+	} {
+		take()
+		p := s.index.Progress()
+		require.Equal(t, "its files were removed or replaced", p.Again)
+		require.Eventually(t, func() bool {
+			p := s.index.Progress()
+			return p == index.Progress{Sessions: 3}
+		}, 20*time.Second, time.Millisecond, "without a search, and without news")
+		require.Equal(t, all(t, s.files, r), all(t, s.by, r))
+
+		take()
+		require.Len(t, all(t, s.by, r), said, "a search notices it, too")
+		require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 20*time.Second, time.Millisecond)
+		s.settled()
+
+		take()
+		s.append(logs[0], event.UserPrompt{PromptID: "p", Text: "needle"})
+		said++
+		s.settled()
+		require.Len(t, all(t, s.by, r), said)
+	}
+}
+
+// A full disk stops the index, and nothing else: health says so, a search reads the files, and
+// with space again nothing is missing or there twice.
+func TestAFullDiskStopsOnlyTheIndex(t *testing.T) {
+	s := newShelf(t)
+	log := s.session()
+	say := func(n int) {
+		s.append(log, event.UserPrompt{PromptID: "p", Text: event.Text(fmt.Sprint("needle ", n, strings.Repeat(" hay", 1000)))})
+	}
+	say(0)
+	s.start()
+	s.settled()
+	s.index.LimitPages(1) // fewer than it has: it cannot grow
+	for n := range 200 {
+		say(n)
+	}
+	require.Eventually(t, func() bool { return strings.Contains(s.index.Progress().Problem, "full") }, 20*time.Second, time.Millisecond)
+	r := search.Request{Text: "needle", Limit: 100}
+	want := all(t, s.files, r)
+	require.Len(t, want, 201)
+	require.Equal(t, want, all(t, s.by, r))
+	s.index.LimitPages(1 << 30)
+	s.settled()
+	require.Equal(t, want, all(t, s.by, r))
+	require.Equal(t, index.Progress{Sessions: 1}, s.index.Progress())
+}
+
+// The order of hits is one of what was said, not of when the index read it.
+func TestHitsKeepTheirOrderWhenTheIndexIsMadeAgain(t *testing.T) {
+	s := newShelf(t)
+	var logs []journal.Log
+	for range 4 {
+		logs = append(logs, s.session())
+	}
+	s.start()
+	words := []string{"store", "restore", "storeroom"}
+	for n := range 60 {
+		s.append(logs[(n*n+n/7)%4], event.UserPrompt{PromptID: "p", Text: event.Text(fmt.Sprint(words[n%3], " ", n))})
+		if n%5 == 0 {
+			s.settled()
+		}
+	}
+	s.settled()
+	hits := func() []search.Hit {
+		page, err := s.by.Find(t.Context(), search.Request{Text: "store", Limit: 100})
+		require.NoError(t, err)
+		require.Len(t, page.Hits, 60)
+		return page.Hits
+	}
+	before := hits()
+	s.halt()
+	require.NoError(t, os.RemoveAll(s.dir))
+	s.start()
+	s.settled()
+	require.Equal(t, before, hits())
+}
+
+// What retention removed of a log leaves the index, too.
+func TestEventsThatRetentionRemovedLeaveTheIndex(t *testing.T) {
+	dir := t.TempDir()
+	st, err := store.Open(dir, store.Options{SegmentBytes: 4000})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, st.Close()) }()
+	s := &shelf{t: t, dir: filepath.Join(dir, "derived"), store: st.Journal(), feed: list.NewChangeFeed()}
+	s.options = index.Options{Store: s.store, Dir: s.dir, Most: 7, Settle: time.Millisecond}
+	s.files = search.NewSessions(search.Options{Store: s.store})
+	defer s.halt()
+	log := s.session()
+	say := func(text string) { s.append(log, event.UserPrompt{PromptID: "p", Text: event.Text(text)}) }
+	say("a secret needle")
+	for range 100 {
+		say("needle")
+	}
+	s.start()
+	s.settled()
+	st.SetKeep(8000)
+	require.Eventually(t, func() bool {
+		say("needle")
+		md, _ := s.store.Listed(log.ID())
+		return md.MinSeq > 20
+	}, 20*time.Second, time.Millisecond)
+	s.settled()
+	r := search.Request{Text: "needle", Limit: 100}
+	require.Equal(t, all(t, s.files, r), all(t, s.by, r))
+	require.Empty(t, all(t, s.by, search.Request{Text: "secret", Limit: 1}))
+	s.halt()
+	data, err := os.ReadFile(filepath.Join(s.dir, "search.db"))
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "secret needle", "its text is gone from the file")
+}

@@ -46,7 +46,7 @@ func (x *Index) Match(ctx context.Context, r search.Lookup) (found []search.Foun
 			}
 			if hit, quality, ok := r.Query.In(p); ok && hit.Seq >= source.MinSeq && hit.Seq <= source.MaxSeq {
 				hit.SessionID, hit.Name = source.SessionID, source.Name
-				found = append(found, search.Found{Hit: hit, Place: id, Quality: quality})
+				found = append(found, search.Found{Hit: hit, Quality: quality})
 			}
 		}
 		if len(found) == r.Most || n%64 == 0 && time.Now().After(r.Until) {

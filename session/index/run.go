@@ -48,7 +48,7 @@ func (x *Index) Run(ctx context.Context, feed Feed) {
 			return
 		case err != nil:
 			x.failed(ctx, err)
-			rest(ctx, x.Retry, nil)
+			rest(ctx, x.Retry, x.wake)
 			swept = time.Time{}
 		case left > 0:
 			rest(ctx, time.Since(began), nil)
@@ -89,6 +89,12 @@ func (x *Index) sweep(ctx context.Context) bool {
 		x.failed(ctx, err)
 		return false
 	}
+	x.wantAll()
+	return true
+}
+
+// wantAll adds the sessions that are behind to those that are looked at next.
+func (x *Index) wantAll() {
 	x.state.Lock()
 	defer x.state.Unlock()
 	gone := make(map[string]struct{}, len(x.known))
@@ -104,7 +110,6 @@ func (x *Index) sweep(ctx context.Context) bool {
 	for id := range gone {
 		x.pending[id] = struct{}{}
 	}
-	return true
 }
 
 // want adds sessions to those that are looked at next.
@@ -118,8 +123,10 @@ func (x *Index) want(lists ...[]string) {
 	}
 }
 
-// open opens the database and reads how far it is. If it is open already it does nothing.
+// open opens the database and reads how far it is. If it is open already, and its file is still
+// there, it does nothing.
 func (x *Index) open(ctx context.Context) error {
+	x.look()
 	x.state.Lock()
 	damaged := x.damaged
 	x.state.Unlock()
@@ -140,16 +147,22 @@ func (x *Index) open(ctx context.Context) error {
 		db.close() //nolint:errcheck // the first error says why
 		return err
 	}
+	x.use(db, known, last)
+	x.wantAll()
+	return nil
+}
+
+// use lets searches use the database.
+func (x *Index) use(db *database, known map[string]entry, last int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.state.Lock()
 	defer x.state.Unlock()
-	x.db, x.known, x.last = db, known, last
+	x.db, x.file, x.known, x.last = db, db.file, known, last
 	x.keys = make(map[int64]string, len(known))
 	for id, of := range known {
 		x.keys[of.key] = id
 	}
-	return nil
 }
 
 // load reads how far each session is.
@@ -188,6 +201,9 @@ func (x *Index) close() {
 	if x.db == nil {
 		return
 	}
+	x.state.Lock()
+	x.file = nil
+	x.state.Unlock()
 	if err := x.db.close(); err != nil {
 		x.Logger.Debug("the search index was not closed", "err", err)
 	}
@@ -199,10 +215,13 @@ func (x *Index) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
+	x.look()
 	x.state.Lock()
 	before := x.problem
 	x.problem = err.Error()
-	x.damaged = x.damaged || useless(err)
+	if useless(err) {
+		x.damaged, x.again = true, madeAgain
+	}
 	x.state.Unlock()
 	if before != err.Error() {
 		x.Logger.Warn("the search index does not go on; search reads the files", "err", err)

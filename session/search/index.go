@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/abidehub/abide/session/event"
@@ -44,8 +45,7 @@ func (q *Query) Filter() Filter { return q.filter }
 // Found is a passage with a hit.
 type Found struct {
 	Hit
-	// Place is its place in the index, Quality how well it matches.
-	Place   int64
+	// Quality is how well it matches.
 	Quality int
 }
 
@@ -53,10 +53,10 @@ type Found struct {
 const ranked = 500
 
 // rank orders hits: the sessions by their best hit, and of equals the newest; the hits of a
-// session in the same way.
+// session in the same way. A place in the index does not count: another index has others.
 func rank(found []Found) {
 	better := func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.Quality, a.Quality), cmp.Compare(b.Place, a.Place))
+		return cmp.Or(cmp.Compare(b.Quality, a.Quality), b.Time.Compare(a.Time), strings.Compare(b.SessionID, a.SessionID), cmp.Compare(b.Seq, a.Seq))
 	}
 	best := map[string]Found{}
 	for _, f := range found {

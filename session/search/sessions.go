@@ -66,7 +66,7 @@ type Request struct {
 }
 
 // Page is the result of one call. The hits of the index are first: of the newest 500 the
-// sessions with the best come first, then of the next. What the index does not have yet
+// sessions with the best come first, of equals the newest, then of the next. What the index does not have yet
 // follows, ordered by session, then by event, newest first in both. In one session the newest
 // is first. A page without hits need not be the last: its time may have been up.
 type Page struct {

@@ -2261,6 +2261,7 @@ export interface IndexProgress {
   sessions: number
   behind: number
   problem?: string
+  again?: string
 }
 
 export type ProblemKind = 'unreadable' | 'damaged' | 'frozen' | 'blocked'
