@@ -13,6 +13,7 @@ import (
 
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
 )
@@ -98,6 +99,22 @@ func TestANameHasSomethingToSee(t *testing.T) {
 	for _, name := range []string{"e\u0301", "❤\ufe0f", "葛\U000e0100", "-", "7"} {
 		require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Name: &name}), "%+q", name)
 		require.Equal(t, name, h.session(id).Info().Name)
+	}
+}
+
+// How a keyboard writes an accent makes no other tag.
+func TestTheFormOfUnicodeMakesNoOtherTag(t *testing.T) {
+	h := newHub(t)
+	id := h.create().ID()
+	tags := []string{"caf\u00e9", "cafe\u0301", "re\u0301sume\u0301"}
+	require.NoError(t, h.manager.Update(ctxOf(t), id, session.Patch{Tags: &tags}))
+	require.Equal(t, []string{"caf\u00e9", "r\u00e9sum\u00e9"}, h.session(id).Info().Tags)
+	for _, form := range []string{"caf\u00e9", "cafe\u0301"} {
+		asked, err := state.GivenTags([]string{form})
+		require.NoError(t, err)
+		page, err := h.manager.List(list.Options{Tags: asked})
+		require.NoError(t, err)
+		require.Len(t, page.Sessions, 1)
 	}
 }
 

@@ -119,6 +119,23 @@ func TestARestoredSessionWaitsForAPerson(t *testing.T) {
 	require.Empty(t, h.agents.started)
 }
 
+// What is in the trash goes by the days of now: with 0 all of it is due.
+func TestWithoutATrashWhatLiesThereGoes(t *testing.T) {
+	h := newHub(t, withTrash, func(o *session.Options, _ *store.Options) { o.SweepEvery = time.Millisecond })
+	b, kept := h.create(), h.create()
+	require.NoError(t, h.manager.Trash(ctxOf(t), b.ID(), person("ann")))
+	require.Equal(t, []string{b.ID()}, inTrash(h))
+	s := *h.manager.Settings()
+	s.TrashFor = 0
+	require.NoError(t, h.manager.Configure(s))
+	require.Eventually(t, func() bool {
+		all, err := h.manager.Trashed()
+		return err == nil && len(all) == 0
+	}, patience, time.Millisecond)
+	require.ErrorIs(t, h.manager.Restore(ctxOf(t), b.ID(), person("ann")), state.ErrNotFound)
+	require.Equal(t, []string{kept.ID()}, listedIDs(h))
+}
+
 func TestWhatWasLongInTheTrashIsRemovedWithItsStates(t *testing.T) {
 	root := workspace(t)
 	var ahead atomic.Int64

@@ -268,7 +268,9 @@ func (o Options) keeps(m journal.Metadata, status state.Status) bool {
 	if o.Project != "" && o.Project != m.ProjectRoot && o.Project != m.Workspace {
 		return false
 	}
-	return !slices.ContainsFunc(o.Tags, func(tag string) bool { return !slices.Contains(m.Tags, tag) })
+	return !slices.ContainsFunc(o.Tags, func(tag string) bool {
+		return !slices.ContainsFunc(m.Tags, func(has string) bool { return state.SameTag(has, tag) })
+	})
 }
 
 // hasWords reports whether a line contains all words, which must be lower case.

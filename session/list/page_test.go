@@ -174,3 +174,17 @@ func TestAnUnknownOrderAndTheCursorOfAnotherAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, state.ErrInvalid, other)
 	}
 }
+
+// An earlier version kept tags as they were typed.
+func TestATagIsFoundInEachFormOfUnicode(t *testing.T) {
+	old := journal.Metadata{SessionID: "20260221-140307-9f3a11c0", Tags: []string{"cafe\u0301"}}
+	all := func(journal.Place) iter.Seq[journal.Metadata] {
+		return func(yield func(journal.Metadata) bool) { yield(old) }
+	}
+	line := func(m journal.Metadata) list.Info { return list.Info{SessionID: m.SessionID, Tags: m.Tags} }
+	for tag, want := range map[string]int{"caf\u00e9": 1, "cafe\u0301": 1, "cafe": 0} {
+		page, err := list.Options{Tags: []string{tag}}.Page(all, line)
+		require.NoError(t, err)
+		require.Len(t, page.Sessions, want, "%+q", tag)
+	}
+}

@@ -59,7 +59,7 @@ type call struct {
 	Fields event.ToolCallFields `json:"fields"`
 }
 
-const workFormat = 3
+const workFormat = 4
 
 // NewFold is the fold of the log with this epoch before its first event.
 func NewFold(epoch string) *Fold {

@@ -12,7 +12,7 @@ import (
 
 // foldFormat is the version of the encoded fold. Raise it with any change of the
 // fold's fields, or of how Apply reads an event: older files are then made again.
-const foldFormat = 15
+const foldFormat = 16
 
 // foldFile is fold.json. It only saves reading a long log. A file that is missing,
 // damaged or of another history is ignored.

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/abidehub/abide/session/event"
 )
 
@@ -62,12 +64,12 @@ const (
 	maxTags = 20
 )
 
-// GivenTags returns the tags that a person gave, trimmed, each once. It is nil without
-// tags.
+// GivenTags returns the tags that a person gave, trimmed, in NFC, each once. It is nil
+// without tags.
 func GivenTags(given []string) ([]string, error) {
 	var tags []string
 	for _, tag := range given {
-		tag = strings.TrimSpace(tag)
+		tag = norm.NFC.String(strings.TrimSpace(tag))
 		if tag == "" || utf8.RuneCountInString(tag) > maxTag || !Printable(tag) || strings.Contains(tag, ",") || strings.IndexFunc(tag, seen) < 0 {
 			return nil, fmt.Errorf("%w: a tag has 1 to %d printable characters and no comma", ErrInvalid, maxTag)
 		}
@@ -80,6 +82,10 @@ func GivenTags(given []string) ([]string, error) {
 	}
 	return tags, nil
 }
+
+// SameTag reports whether two tags differ at most in their form of Unicode: an earlier version
+// kept tags as they were typed.
+func SameTag(a, b string) bool { return a == b || norm.NFC.String(a) == norm.NFC.String(b) }
 
 // seen reports whether a rune is visible by itself. Combining marks are not, nor
 // are some blank letters and signs.

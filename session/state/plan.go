@@ -18,7 +18,7 @@ const (
 type Plan struct {
 	// Current is the entry that the agent works on; empty if it says none.
 	Current string `json:"current,omitempty"`
-	// Done are the entries that are complete, Open the others.
+	// Done are the entries that are complete, Open the others, each once.
 	Done []string `json:"done,omitempty"`
 	Open []string `json:"open,omitempty"`
 }
@@ -46,7 +46,9 @@ func planOf(entries []event.PlanEntry) (p Plan) {
 		if text == "" || len(*to) == planEntries {
 			continue
 		}
-		*to = append(*to, text)
+		if to == &p.Done || !slices.Contains(p.Open, text) {
+			*to = append(*to, text)
+		}
 		if p.Current == "" && entry.Status == event.PlanInProgress {
 			p.Current = text
 		}

@@ -73,7 +73,7 @@ func arrows() map[string]row {
 		"session/store/logfile":       {[]string{"session/event", "internal/disk"}, false},
 		"session/store/tail":          {[]string{"session/event"}, false},
 		"session/acp":                 {[]string{"session/allow", "session/event", "internal/gitstate", "internal/ownfiles", "internal/rootfs"}, true},
-		"session/state":               {[]string{"session/event", "session/transcript"}, false},
+		"session/state":               {[]string{"session/event", "session/transcript"}, true},
 		"session/transcript":          {[]string{"session/event"}, false},
 		"session/export":              {[]string{"observer", "session/event", "session/redact", "session/transcript"}, false},
 		"session/redact":              {nil, false},
