@@ -45,7 +45,7 @@ type waitFlags struct {
 }
 
 func (w *waitFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&w.noAsk, "no-ask", false, "exit with 4 when a question waits, instead of waiting for its answer")
+	cmd.Flags().BoolVar(&w.noAsk, "no-ask", false, "exit with 4 when a question waits, or the queue for a person, instead of waiting")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "wait `T` at most, such as 90s or 10m; then exit with 5")
 }
 
@@ -59,7 +59,7 @@ func (p *Program) prompt() *cobra.Command {
 		Short: "Ask the agent of a session; with --wait, print what it says",
 		Long: "Ask the agent of a session. A text of - is read from stdin. While the agent is busy the prompt waits in the queue;\nwith --now the turn at work is stopped, and the prompt is sent next.\n\n" +
 			"With --wait, what the agent says goes to stdout and everything else to stderr. It exits with 0 when the turn ended\n" +
-			"as it should, with 1 when it ended otherwise, with 4 when a question waits and --no-ask is given, and with 5 after\n" +
+			"as it should, with 1 when it ended otherwise, with 4 when it waits for a person and --no-ask is given, and with 5 after\n" +
 			"--timeout; the turn goes on then. Without --no-ask a question is asked at the terminal, or waits for an answer from\n" +
 			"anywhere.",
 		Example: "abide prompt - 'now add a test'\nabide prompt 9f3a - --wait <task.md\nabide prompt - 'what failed?' --wait --json",
@@ -196,6 +196,8 @@ type turn struct {
 	text         strings.Builder
 	seen         event.Seq
 	number       int // of the turn, once it began
+	began        event.Seq
+	held         string // why the queue waits for a person, as it was told
 	end          *event.TurnEnd
 	cut          event.InterruptReason // why the turn was interrupted; empty if it was not
 	question     *event.PermissionRequest
@@ -359,7 +361,7 @@ func (t *turn) event(e event.Event) error {
 	switch p := payload.(type) {
 	case event.UserPrompt:
 		if p.PromptID == t.ask.PromptID {
-			t.number = e.Turn
+			t.number, t.began = e.Turn, e.Seq
 		}
 		return nil
 	case event.PermissionOutcome:
@@ -413,7 +415,10 @@ func (t *turn) state(ctx context.Context, s *wire.State) error {
 			return err
 		}
 	} else if s.Turn.PromptID != t.ask.PromptID {
-		return nil
+		if s.AtSeq < t.began {
+			return nil // it is of a moment before the prompt
+		}
+		return t.missed(ctx, s.AtSeq)
 	}
 	if len(s.PendingPermissions) == 0 {
 		return nil
@@ -479,22 +484,56 @@ func (t *turn) put(ctx context.Context, q event.PermissionRequest, at event.Seq)
 }
 
 // stillWaits notices that the prompt was taken out of the queue: then its turn
-// never comes.
+// never comes. So it does if a person has to let the queue go on.
 func (t *turn) stillWaits(ctx context.Context, s *wire.State) error {
 	for _, item := range s.Queue {
 		if item.PromptID == t.ask.PromptID {
-			return nil
+			return t.waits(s)
 		}
 	}
 	asked, err := t.hub.Ask(ctx, t.session, t.ask)
 	if err != nil {
 		return nil // the hub is away; the next state asks again
 	}
-	switch asked.Outcome {
-	case wire.FateRemoved:
+	switch {
+	case asked.Outcome == wire.FateRemoved:
 		return withCode(ExitFailed, "the prompt was taken out of the queue")
-	case wire.FateInterrupted:
-		return withCode(ExitFailed, "the turn was interrupted")
+	case asked.Seq > 0 && asked.Seq <= s.AtSeq && s.Turn.PromptID != t.ask.PromptID:
+		return t.missed(ctx, s.AtSeq)
 	}
+	return nil // its events are still to come
+}
+
+// waits tells that the queue waits for a person: a pause or an interrupted turn holds it.
+func (t *turn) waits(s *wire.State) error {
+	before := t.held
+	switch t.held = ""; {
+	case s.Interruption != nil && s.Interruption.Held:
+		t.held = "a turn was interrupted"
+	case s.Paused != nil:
+		t.held = "the session is paused"
+	}
+	if t.held == "" || t.held == before {
+		return nil
+	}
+	words := fmt.Sprintf("%s; the prompt waits until a person goes on (`abide resume %s`)", t.held, tail(t.session))
+	if t.noAsk {
+		return withCode(ExitRefused, "%s", words)
+	}
+	t.p.notice("%s", words)
 	return nil
+}
+
+// missed takes the end of a turn from the log that is over and whose end did not come: after
+// a crash of the hub, or a removal of old events, the log goes on elsewhere.
+func (t *turn) missed(ctx context.Context, at event.Seq) error {
+	end, cut, err := t.hub.TurnEnd(ctx, t.session, at+1, t.ask.PromptID)
+	switch {
+	case errors.Is(err, client.ErrNoEnd):
+		return withCode(ExitFailed, "the turn is over, and its end is not in the log any more (`abide show %s`)", tail(t.session))
+	case err != nil:
+		return nil //nolint:nilerr // the hub is away; the next state looks again
+	}
+	t.end, t.cut = &end, cut
+	return errEnded
 }
