@@ -91,6 +91,7 @@ func serveRole(role string) error {
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
 		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "long": newLongHub, "fair": newFair,
+		"deriving": newDeriving, "plain": newPlain,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {
@@ -196,11 +197,29 @@ func residentOf(pid int) int64 {
 
 // newManager returns a manager whose sessions have the agent that is measured with.
 func newManager(s *store.Store) (*session.Manager, error) {
-	return session.NewManager(session.Options{
+	return session.NewManager(optionsOf(s))
+}
+
+func optionsOf(s *store.Store) session.Options {
+	return session.Options{
 		Store: s.Journal(), Agents: []settings.Agent{{Name: "bench"}}, DefaultWorkspace: s.Dir(),
 		Limits:     settings.Limits{Sessions: 10_000}, // no more than are measured are open
 		StartAgent: startAgent,
-	})
+	}
+}
+
+// deriving returns a manager that derives all it can, and plain one
+// that derives nothing while it is measured.
+func deriving(s *store.Store) (*session.Manager, error) {
+	o := optionsOf(s)
+	o.IndexDir = filepath.Join(s.Dir(), "derived")
+	return session.NewManager(o)
+}
+
+func plain(s *store.Store) (*session.Manager, error) {
+	o := optionsOf(s)
+	o.SaveNothing = true
+	return session.NewManager(o)
 }
 
 // hub is abide itself: store, session, server, with one session and events appended
@@ -219,11 +238,22 @@ type hub struct {
 const missed = 10_500
 
 func newHub(ctx context.Context, dir string) (publisher, error) {
+	return newHubOf(ctx, dir, newManager)
+}
+
+func newDeriving(ctx context.Context, dir string) (publisher, error) {
+	return newHubOf(ctx, dir, deriving)
+}
+
+func newPlain(ctx context.Context, dir string) (publisher, error) { return newHubOf(ctx, dir, plain) }
+
+// newHubOf is a hub with the manager that make makes.
+func newHubOf(ctx context.Context, dir string, make func(*store.Store) (*session.Manager, error)) (publisher, error) {
 	s, err := openStore(dir)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newManager(s)
+	m, err := make(s)
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,9 @@ func groups(b *bench) []group {
 		{"terminal", measureTerminal},
 		{"undo", measureUndo},
 		{"jobs", measureJobs},
+		{"derived to disk", beside{mix, 0, b.scaled(100_000, 4), 7}.measure},
+		{"derived to ten", beside{mix, 10, b.scaled(50_000, 4), 7}.measure},
+		{"history", measureHistory},
 		{"search", measureSearch},
 	}
 }

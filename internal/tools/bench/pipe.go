@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func (b *bench) newFeeding(ctx context.Context, role, kind string, n int) (f *fe
 		return nil, err
 	}
 	f = &feeding{kind: kind, server: server, crowd: &crowd{server: server}}
-	if role == "abide" {
+	if slices.Contains([]string{"abide", "deriving", "plain"}, role) {
 		f.lead = turnLead
 	}
 	// The first turn starts the agent, and makes room that is kept.

@@ -16,19 +16,36 @@ import (
 	"github.com/abidehub/abide/session/search"
 )
 
-// measureSearch searches many sessions, by the index and in the files. ABIDE_SEARCH_EVENTS
-// replaces the million events.
-func measureSearch(ctx context.Context, b *bench) error {
-	sessions, events := b.scaled(10_000, 10), b.scaled(1_000_000, 10)
+// many returns a data directory with 10,000 sessions, which is written once a run, and the events
+// that they have. ABIDE_SEARCH_EVENTS replaces the million events.
+func (b *bench) many(ctx context.Context) (dir string, events int, err error) {
+	events = b.scaled(1_000_000, 10)
 	if given := os.Getenv("ABIDE_SEARCH_EVENTS"); given != "" {
 		if _, err := fmt.Sscan(given, &events); err != nil {
-			return fmt.Errorf("ABIDE_SEARCH_EVENTS: %w", err)
+			return "", 0, fmt.Errorf("ABIDE_SEARCH_EVENTS: %w", err)
 		}
 	}
-	dir := filepath.Join(b.dir, "search")
-	write := exec.CommandContext(ctx, "go", "run", "github.com/abidehub/abide/internal/tools/longsession", "--data", dir, "--sessions", fmt.Sprint(sessions), "--events", fmt.Sprint(events))
+	dir = filepath.Join(b.dir, "many")
+	if _, err := os.Stat(dir); err == nil {
+		return dir, events, nil
+	}
+	return dir, events, writeSessions(ctx, dir, "--sessions", fmt.Sprint(b.scaled(10_000, 10)), "--events", fmt.Sprint(events))
+}
+
+// writeSessions writes sessions into a data directory.
+func writeSessions(ctx context.Context, dir string, flags ...string) error {
+	write := exec.CommandContext(ctx, "go", append([]string{"run", "github.com/abidehub/abide/internal/tools/longsession", "--data", dir}, flags...)...)
 	if out, err := write.CombinedOutput(); err != nil {
 		return fmt.Errorf("write sessions: %w: %s", err, out)
+	}
+	return nil
+}
+
+// measureSearch searches many sessions, by the index and in the files.
+func measureSearch(ctx context.Context, b *bench) error {
+	dir, events, err := b.many(ctx)
+	if err != nil {
+		return err
 	}
 	s, err := openStore(dir)
 	if err != nil {
