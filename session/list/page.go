@@ -214,11 +214,24 @@ func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata
 
 // sorted are the lines in the order of o, after a place.
 func (o Options) sorted(lines iter.Seq[Info], from cursor) iter.Seq[Info] {
-	list := slices.SortedFunc(lines, func(a, b Info) int { return o.cursorOf(a).compare(o.cursorOf(b)) })
-	if from.SessionID != "" {
-		list = slices.DeleteFunc(list, func(i Info) bool { return o.cursorOf(i).compare(from) <= 0 })
+	type placed struct {
+		at   cursor // asked once: sizes change while it is sorted
+		line *Info
 	}
-	return slices.Values(list)
+	var list []placed
+	for info := range lines {
+		if at := o.cursorOf(info); from.SessionID == "" || at.compare(from) > 0 {
+			list = append(list, placed{at, &info})
+		}
+	}
+	slices.SortFunc(list, func(a, b placed) int { return a.at.compare(b.at) })
+	return func(yield func(Info) bool) {
+		for _, one := range list {
+			if !yield(*one.line) {
+				return
+			}
+		}
+	}
 }
 
 // cut returns the first lines as a page. On the first page it counts the others.

@@ -69,6 +69,7 @@ func (b *bench) overMany(ctx context.Context) (err error) {
 		{"the first page of " + of, 50 * time.Millisecond, page(list.Options{})},
 		{"the same with two words", 50 * time.Millisecond, page(list.Options{Query: "store the"})},
 		{"the same of a status and a lifecycle", 50 * time.Millisecond, page(list.Options{Status: "idle", Lifecycle: "active"})},
+		{"the same by name", 50 * time.Millisecond, page(list.Options{Sort: list.ByName})},
 		{"the same by size", 50 * time.Millisecond, page(list.Options{Sort: list.BySize})},
 		{"usage of all time of " + of + " by day", time.Second, func() error { _, err := m.Usage(ctx, all); return err }},
 		{"the storage report of " + of, 100 * time.Millisecond, func() error { _, err := m.Storage(ctx); return err }},
