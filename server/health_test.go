@@ -46,6 +46,7 @@ func (h *hub) health(token string) []sick {
 		IgnoredMessages int64 `json:"ignored_messages"`
 		Notifications   json.RawMessage
 		Interruptions   json.RawMessage
+		Derived         json.RawMessage
 		Sessions        []sick `json:"sessions"`
 	}
 	res.decode(h.t, &answer)
@@ -206,4 +207,35 @@ func (h *hub) statuses(token string) map[string]string {
 		all[s.SessionID] = string(s.Status)
 	}
 	return all
+}
+
+// Health says how far each kind that is derived is behind the logs, and a request makes up for
+// its own.
+func TestHealthSaysHowFarWhatIsDerivedIsBehind(t *testing.T) {
+	h := startHub(t, hubOptions{})
+	lags := func() map[string]wire.Derived {
+		var health wire.Health
+		res := h.api("GET", "/api/health", nil)
+		require.NoError(t, json.Unmarshal([]byte(res.body), &health))
+		all := map[string]wire.Derived{}
+		for _, d := range health.Derived {
+			all[d.Kind] = d
+		}
+		return all
+	}
+	require.Equal(t, map[string]wire.Derived{"usage": {Kind: "usage"}, "sizes": {Kind: "sizes"}, "snapshots": {Kind: "snapshots"}}, lags())
+	s := h.session()
+	h.prompt(s, "p1", "/plan")
+	end := int64(s.Log().Marks().Visible)
+	require.Equal(t, wire.Derived{Kind: "usage", Sessions: 1, Events: end}, lags()["usage"])
+	require.Equal(t, wire.Derived{Kind: "sizes", Sessions: 1, Events: end}, lags()["sizes"])
+	require.Equal(t, http.StatusOK, h.api("GET", "/api/usage", nil).status)
+	require.Equal(t, wire.Derived{Kind: "usage"}, lags()["usage"])
+	require.Equal(t, http.StatusOK, h.api("GET", "/api/storage", nil).status)
+	require.Equal(t, wire.Derived{Kind: "sizes"}, lags()["sizes"])
+	h.prompt(s, "p2", "/plan")
+	require.Equal(t, 1, lags()["usage"].Sessions)
+	require.Equal(t, int64(s.Log().Marks().Visible)-end, lags()["usage"].Events)
+	shared := h.mint(auth.TokenRequest{Name: "watch", Scope: auth.Viewer, SessionID: s.ID()})
+	require.NotContains(t, h.do("GET", "/api/health", nil, http.Header{"Authorization": {"Bearer " + shared}}).body, "derived")
 }

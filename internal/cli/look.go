@@ -471,6 +471,11 @@ func (p *Program) health() *cobra.Command {
 		if h.Interruptions != nil {
 			rows = append(rows, interruptionRows(*h.Interruptions)...)
 		}
+		for _, d := range h.Derived {
+			if d.Sessions > 0 {
+				rows = append(rows, []string{"behind the logs", plain.Line(d.Kind), counted(d.Sessions, "session"), counted(int(d.Events), "event")})
+			}
+		}
 		if err := p.table(rows); err != nil {
 			return err
 		}

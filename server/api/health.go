@@ -50,6 +50,9 @@ func healthRoute(s *API, c *call) error {
 		if p := s.manager.IndexProgress(); p != nil {
 			answer.Index = &wire.IndexProgress{Sessions: p.Sessions, Behind: p.Behind, Problem: p.Problem, Again: p.Again}
 		}
+		for _, lag := range s.manager.Derived() {
+			answer.Derived = append(answer.Derived, wire.Derived(lag))
+		}
 		answer.Clients, answer.IgnoredMessages, answer.Notifications, answer.Interruptions = &clients, &ignored, &notified, &resumes
 	}
 	return c.reply(http.StatusOK, answer)

@@ -35,8 +35,21 @@ type Health struct {
 	Budgets []string `json:"budgets,omitempty"`
 	// Index is how far the search index is.
 	Index *IndexProgress `json:"index,omitempty"`
+	// Derived is how far what is derived from the logs is behind them.
+	Derived []Derived `json:"derived,omitempty"`
 	// Sessions are those with a problem that the credential may read, newest first.
 	Sessions []SessionProblem `json:"sessions"`
+}
+
+// Derived is how far something that is derived from the logs is behind them. It makes up for it
+// by itself, or when it is asked for.
+type Derived struct {
+	// Kind is usage, sizes, index or snapshots.
+	Kind string `json:"kind"`
+	// Sessions have events that are not in it yet, and Events are these; those of snapshots
+	// are not counted.
+	Sessions int   `json:"sessions"`
+	Events   int64 `json:"events,omitempty"`
 }
 
 // IndexProgress is how far the search index is. A search reads from the files what it does not

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/session/behind"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/search"
@@ -120,6 +121,12 @@ func (x *Index) look() {
 	}
 	x.state.Unlock()
 	x.ring()
+}
+
+// At returns how far a session was read.
+func (x *Index) At(id string) behind.Place {
+	of, _ := x.entryOf(id)
+	return behind.Place{Epoch: of.epoch, Seq: of.seq}
 }
 
 // Mark implements search.Index.

@@ -76,6 +76,18 @@ func (s *Saver) plan(id string, at time.Time) {
 	}
 }
 
+// Waiting counts the sessions whose snapshots are to be saved.
+func (s *Saver) Waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.slots {
+		if !one.due.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
 // Problem says for a person that a snapshot cannot be saved; empty if all can.
 func (s *Saver) Problem() string {
 	s.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/abidehub/abide/session/behind"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
@@ -114,6 +115,14 @@ func (b *Book) Measure(ctx context.Context, all iter.Seq[journal.Metadata]) (unm
 	maps.DeleteFunc(b.kept.Sessions, func(id string, _ measured) bool { return !there[id] })
 	b.unsaved = b.unsaved || len(b.kept.Sessions) < before
 	return unmeasured
+}
+
+// At returns how far a session was measured.
+func (b *Book) At(id string) behind.Place {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.kept.Sessions[id]
+	return behind.Place{Epoch: of.Epoch, Seq: of.Seq}
 }
 
 // SetStates replaces what the states of files of sessions take.

@@ -3,10 +3,11 @@ package usage
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/abidehub/abide/session/behind"
-	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 )
 
@@ -21,41 +22,43 @@ type Book struct {
 	logger *slog.Logger
 	// reading holds a value while a call reads.
 	reading chan struct{}
-	// upTo is how far Keep counted each session; only Keep uses it.
-	upTo map[string]upTo
-	// read is called with each session whose log is read, in tests; nil otherwise.
-	read func(id string)
-}
-
-// upTo is a place in a log.
-type upTo struct {
-	epoch string
-	seq   event.Seq
+	// counted is how far each session was counted since the start.
+	mu      sync.Mutex
+	counted map[string]behind.Place
+	// onRead is called with each session whose log is read, in tests; nil otherwise.
+	onRead func(id string)
 }
 
 // NewBook returns the book of a store.
 func NewBook(store journal.Store, logger *slog.Logger) *Book {
-	return &Book{store: store, logger: logger, reading: make(chan struct{}, 1), upTo: map[string]upTo{}}
+	return &Book{store: store, logger: logger, reading: make(chan struct{}, 1), counted: map[string]behind.Place{}}
 }
 
 // Keep brings the files of all sessions up to date, of which it looks only at those with new
 // events since its last call. It ends early when ctx does. One goroutine calls it.
 func (b *Book) Keep(ctx context.Context) {
-	upToNow := make(map[string]upTo, len(b.upTo))
+	there := map[string]bool{}
 	for md := range b.store.Newest(journal.Place{}) {
 		if ctx.Err() != nil {
 			return
 		}
-		place := upTo{md.Epoch, md.MaxSeq}
-		if b.upTo[md.SessionID] != place {
+		there[md.SessionID] = true
+		if b.At(md.SessionID) != behind.End(md) {
 			if _, err := b.fold(ctx, md); err != nil {
 				b.logger.Debug("what a session used was not counted", "session", md.SessionID, "err", err)
-				continue
 			}
 		}
-		upToNow[md.SessionID] = place
 	}
-	b.upTo = upToNow
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.counted, func(id string, _ behind.Place) bool { return !there[id] })
+}
+
+// At returns how far a session was counted since the start.
+func (b *Book) At(id string) behind.Place {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.counted[id]
 }
 
 // Count answers a question. It reads new events for at most patience; the sessions that it
@@ -84,8 +87,18 @@ func (b *Book) Count(ctx context.Context, q Question, patience time.Duration) (A
 }
 
 // fold returns what is known of a session: with an error as far as it was read, nil if that
-// is nothing.
+// is nothing. Without one it is noted as counted.
 func (b *Book) fold(ctx context.Context, md journal.Metadata) (*Fold, error) {
+	f, err := b.read(ctx, md)
+	if err == nil {
+		b.mu.Lock()
+		b.counted[md.SessionID] = behind.End(md)
+		b.mu.Unlock()
+	}
+	return f, err
+}
+
+func (b *Book) read(ctx context.Context, md journal.Metadata) (*Fold, error) {
 	derived, err := b.store.DerivedOf(md.SessionID)
 	if err != nil {
 		return nil, err
@@ -107,8 +120,8 @@ func (b *Book) fold(ctx context.Context, md journal.Metadata) (*Fold, error) {
 	if f == nil {
 		f = NewFold(md.Epoch)
 	}
-	if b.read != nil {
-		b.read(md.SessionID)
+	if b.onRead != nil {
+		b.onRead(md.SessionID)
 	}
 	before := f.AtSeq
 	failed := b.extend(ctx, f, md)

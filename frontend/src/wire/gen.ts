@@ -2264,6 +2264,12 @@ export interface IndexProgress {
   again?: string
 }
 
+export interface Derived {
+  kind: string
+  sessions: number
+  events?: number
+}
+
 export type ProblemKind = 'unreadable' | 'damaged' | 'frozen' | 'blocked'
 
 export interface SessionProblem {
@@ -2291,6 +2297,7 @@ export interface Health {
   snapshots?: string
   budgets?: string[]
   index?: IndexProgress
+  derived?: Derived[]
   sessions: SessionProblem[]
 }
 
