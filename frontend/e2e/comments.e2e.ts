@@ -116,6 +116,9 @@ describe('comments with their place', () => {
       .filter({ hasText: 'And these.' })
       .waitFor()
     await shot(screen, 'comment-lines-moved-phone')
+    // It leads to the comments from Files, and from another part of the review.
+    await page.getByRole('link', { name: '2 comments' }).click()
+    await page.getByRole('tab', { name: 'Turns' }).click()
     await page.getByRole('link', { name: '2 comments' }).click()
     await page.getByRole('button', { name: 'Send all open to the agent (2)' }).click()
     const prompt = page.locator('[data-composer]')

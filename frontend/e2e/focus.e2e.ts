@@ -131,13 +131,13 @@ describe('the focus', () => {
     await screen.page.getByRole('menuitem', { name: 'Rules…' }).click()
     const here = 'In this session'
     const part = screen.page.getByRole('dialog', { name: 'Rules' }).getByRole('region', { name: here })
-    await part.getByRole('button', { name: 'Always allow reads' }).focus()
+    await part.getByRole('button', { name: 'Add rule' }).focus()
     await press(screen)
     await part.locator('[data-rule]').waitFor()
     await focused(screen, `Revoke: All reads | Allow All reads | ${here}`)
     await press(screen)
     await part.locator('[data-rule]').waitFor({ state: 'detached' })
-    await focused(screen, `Always allow reads | ${here}`)
+    await focused(screen, `Add rule: ${here} | ${here}`)
     await screen.page.close()
   })
 

@@ -67,6 +67,11 @@ describe('a session, played back', () => {
     const screen = await device.open(`/s/${long}/play?seq=1200`, wide)
     const { keyboard } = screen.page
     await at(screen, 1200)
+    // The list of turns shows the one that is played.
+    const now = screen.page.locator('nav button[aria-current=step]')
+    const below = async () => (await now.boundingBox())!.y + (await now.boundingBox())!.height
+    const panel = (await screen.page.locator('aside.beside').boundingBox())!
+    await expect.poll(below).toBeLessThanOrEqual(panel.y + panel.height + 1)
     await shot(screen, 'play-wide')
     await keyboard.press('.')
     await at(screen, 1201)

@@ -153,7 +153,7 @@ describe('a person decides from a phone', () => {
     await wide.page.getByRole('region', { name: 'Queue' }).getByText('1 queued').waitFor()
     await shot(wide, 'scheduled-1280')
     await menu(wide, 'Rules…')
-    await wide.page.getByRole('button', { name: 'Always allow reads' }).first().click()
+    await wide.page.getByRole('button', { name: 'Add rule: In this session' }).click()
     await wide.page.locator('[data-rule]').getByText('All reads').waitFor()
     await shot(wide, 'rules-1280')
   })

@@ -1,7 +1,8 @@
-import type { Rule, RuleScope, ToolKind } from '../wire/gen'
+import type { Rule, ToolKind } from '../wire/gen'
 import { own } from './own'
 
-const kinds: Partial<Record<ToolKind, string>> = {
+/** The kinds of calls that a rule can be about. */
+export const kinds: Partial<Record<ToolKind, string>> = {
   read: t`reads`,
   edit: t`edits`,
   delete: t`deletions`,
@@ -18,14 +19,17 @@ export function aboutOf(rule: Rule): string {
   return t`All ${rule.kind ? (own(kinds, rule.kind) ?? t`calls of kind ${rule.kind}`) : t`requests`}`
 }
 
-/** Whether reads are allowed by a rule as far as that scope reaches. */
-export function readsAllowed(rules: readonly Rule[], scope: RuleScope): boolean {
+/** Whether a rule gives that answer to all calls of that kind as far as that scope reaches. */
+export function ruled(
+  rules: readonly Rule[],
+  { scope, effect, kind }: Pick<Rule, 'scope' | 'effect' | 'kind'>,
+): boolean {
   return rules.some(
     (r) =>
-      r.kind === 'read' &&
+      r.kind === kind &&
       !r.subject &&
       !r.suspended &&
-      r.effect === 'allow' &&
+      r.effect === effect &&
       (r.scope === scope || r.scope === 'agent'),
   )
 }
