@@ -7,6 +7,9 @@ import { Store } from '../../src/state/store'
 import App from '../../src/ui/App.svelte'
 import { Screens } from '../../src/ui/app.svelte'
 import * as lazy from '../../src/ui/lazy'
+import { loadBodies, loadJson, loadLarge, loadLargeDiff } from '../../src/ui/feed/body'
+import { loadAsked } from '../../src/ui/session/asking'
+import * as rarely from '../../src/ui/session/rarely'
 import { parseRoute } from '../../src/ui/router.svelte'
 import '../../src/ui/theme.css'
 import '../../src/ui/looks.css'
@@ -43,8 +46,16 @@ else index()
 
 /** Loads the app's lazy chunks first, so that no state depends on how long they take. */
 async function parts(): Promise<void> {
-  const { markdown, speech, ...others } = lazy
-  const loads: (() => Promise<unknown>)[] = Object.values(others)
+  const { markdown, speech, comparing: _, ...others } = lazy
+  const loads: (() => Promise<unknown>)[] = [
+    ...Object.values(others),
+    ...Object.values(rarely),
+    loadBodies,
+    loadJson,
+    loadLarge,
+    loadLargeDiff,
+    loadAsked,
+  ]
   await Promise.all([markdown.load(), speech.load(), ...loads.map((load) => load())])
 }
 

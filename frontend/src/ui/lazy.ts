@@ -35,7 +35,7 @@ export const speech = new Part(async () => {
 /**
  * The code that shows changes as soon as they are on screen comes with the code that compares them.
  */
-async function comparing<T>(part: Promise<T>): Promise<T> {
+export async function comparing<T>(part: Promise<T>): Promise<T> {
   const [loaded] = await Promise.all([part, comparer.load()])
   return loaded
 }
@@ -74,29 +74,6 @@ export const loadTextSearch = acts((all) => all.TextSearch)
 export const loadWaiting = acts((all) => all.Waiting)
 export const loadLaunch = acts((all) => all.Launch)
 
-const rare =
-  <T>(of: (parts: typeof import('./session/rare')) => T) =>
-  async () => ({ default: of(await import('./session/rare')) })
-
-export const loadAgentFailed = rare((all) => all.AgentFailed)
-export const loadWatchers = rare((all) => all.Watchers)
-export const loadDetails = rare((all) => all.Details)
-export const loadArchived = rare((all) => all.Archived)
-export const loadGone = rare((all) => all.Gone)
-export const loadReplaced = rare((all) => all.Replaced)
-export const loadImported = rare((all) => all.Imported)
-export const loadKin = rare((all) => all.Kin)
-export const loadTags = rare((all) => all.Tags)
-export const loadShut = rare((all) => all.Shut)
-export const loadDraftNotes = rare((all) => all.DraftNotes)
-export const loadFiles = rare((all) => all.Files)
-export const loadQueue = rare((all) => all.Queue)
-export const loadInterrupted = rare((all) => all.Interrupted)
-export const loadPaused = rare((all) => all.Paused)
-export const loadRestoring = rare((all) => all.Restoring)
-const catchUp = rare((all) => all.CatchUp)
-export const loadCatchUp = () => comparing(catchUp())
-
 /** The other screens, and the parts of a session that most sessions do not show. */
 const finding =
   <T>(of: (parts: typeof import('./review/finding')) => T) =>
@@ -105,13 +82,6 @@ const finding =
 export const loadFind = finding((all) => all.Find)
 export const loadMarks = finding((all) => all.Marks)
 export const loadInspector = () => import('./session/Inspector.svelte')
-const seldom =
-  <T>(of: (parts: typeof import('./feed/seldom')) => T) =>
-  async () => ({ default: of(await import('./feed/seldom')) })
-
-export const loadJson = seldom((all) => all.Json)
-export const loadLarge = seldom((all) => all.Large)
-export const loadLargeDiff = seldom((all) => all.LargeDiff)
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadReview = () => comparing(import('./review/Review.svelte'))
