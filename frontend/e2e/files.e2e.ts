@@ -281,6 +281,7 @@ test('each file of a strange name is opened from the tree, and by its address', 
   const session = await hub.newSession('Strange')
   const screen = await device.open(`/s/${session}/files`, wide)
   const { page } = screen
+  await page.getByRole('button', { name: 'All', exact: true }).click()
   await page.getByRole('button', { name: /^strange/ }).click()
   const links = page.locator('nav ul ul a')
   await links.nth(strangeNames.length - 1).waitFor()

@@ -4,6 +4,7 @@ import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import type { Screen } from './rig/screen.ts'
+import { shot } from './rig/shot.ts'
 import { until } from './rig/until.ts'
 
 const hostile = '<img src=x onerror="window.rig.ran.push(1)">'
@@ -79,6 +80,37 @@ describe.each([
         return box !== undefined && box.top < innerHeight && box.bottom > 0
       }, seq),
     )
+  })
+
+  test('a search is narrowed by project, agent, lifecycle and person', async () => {
+    await field().fill('markdown')
+    await said(/match(es)? in 1 session/)
+    const asked: URLSearchParams[] = []
+    screen.page.on('request', (r) => {
+      const { pathname, searchParams } = new URL(r.url())
+      if (pathname === '/api/search') asked.push(searchParams)
+    })
+    await screen.page.getByRole('button', { name: 'More filters' }).click()
+    const group = screen.page.getByRole('group', { name: 'More filters' })
+    await group.getByRole('combobox', { name: 'Project' }).selectOption({ label: 'work' })
+    await said(/match(es)? in 1 session/)
+    await group.getByRole('combobox', { name: 'Agent', exact: true }).selectOption('demo')
+    await group.getByRole('combobox', { name: 'Lifecycle' }).selectOption('failed')
+    await said('Nothing found for markdown')
+    await shot(screen, `search-filters-${size.width}`)
+    expect(Object.fromEntries(asked.at(-1)!)).toMatchObject({
+      project: hub.workspace,
+      agent: 'demo',
+      lifecycle: 'failed',
+    })
+    await group.getByRole('combobox', { name: 'Lifecycle' }).selectOption('')
+    await said(/match(es)? in 1 session/)
+    await group.getByRole('combobox', { name: 'Person' }).fill('somebody else')
+    await said('Nothing found for markdown')
+    // Closed, they narrow nothing.
+    await screen.page.getByRole('button', { name: 'More filters' }).click()
+    await said(/match(es)? in 1 session/)
+    expect([...asked.at(-1)!.keys()].sort()).toEqual(['cursor', 'q'])
   })
 
   test('hostile text is shown as text, in the query and in what is found', async () => {

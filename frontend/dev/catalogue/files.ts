@@ -130,7 +130,10 @@ const browser = (
 
 export const workspace: State[] = [
   files(''),
-  files(', a folder opened', {}, [{ press: 'main nav button[aria-expanded=false]' }]),
+  files(', a folder opened', {}, [
+    { press: '.which button' },
+    { press: 'main nav button[aria-expanded=false]' },
+  ]),
   files(', those that changed', {}, [{ press: 'main nav button[aria-pressed=false]' }]),
   files(', no repository', { changes: async () => ({ repository: false, files: [] }) }),
   files(', changes unknown', {

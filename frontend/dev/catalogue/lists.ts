@@ -194,6 +194,28 @@ export const lists: State[] = [
   acting('selection, nothing selected', rowMenu, item(4), { press: '[aria-checked=true]' }),
   acting('selection, delete', rowMenu, item(4), { press: '.bar[role=group] button:nth-of-type(3)' }),
   acting('filter', filters),
+  acting(
+    'filter, named',
+    filters,
+    { choose: '[data-filter=project]', value: 'lake' },
+    { write: '.filters form input', words: 'Lake, what \u202e is open' },
+    { press: '.filters form button' },
+  ),
+  {
+    ...acting('filter, by parent', filters, { choose: '[data-filter=by]', value: 'tree' }),
+    messages: [
+      link(),
+      connected,
+      {
+        kind: 'listed',
+        sessions: sessions.map((s, i) => ({
+          ...s,
+          ...(i > 0 &&
+            i < 6 && { forked_from: { session_id: sessions[i === 2 ? 1 : 0]!.session_id, seq: 9 } }),
+        })),
+      },
+    ],
+  },
   acting('filter, by project', filters, { choose: '[data-filter=by]', value: 'project' }),
   acting(
     'filter, nothing fits',
@@ -202,6 +224,10 @@ export const lists: State[] = [
     { choose: '[data-filter=status]', value: t`Needs you` },
   ),
   searching('search, found', 'retr', found({ hits })),
+  {
+    ...searching('search, more filters', 'retr', found({ hits })),
+    does: [{ write: '[data-search]', words: 'retr' }, { press: `[aria-label="${t`More filters`}"]` }],
+  },
   searching('search, under way', 'retr', found({ hits: hits.slice(0, 1), ...on }), null),
   searching('search, more', 'retr', found({ hits: Array(20).fill(hits[0]) as Hit[], ...on })),
   searching('search, loading', 'retr', null),

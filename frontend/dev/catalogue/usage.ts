@@ -1,6 +1,6 @@
 // The screen of what sessions used.
 import { lastDays } from '../../src/state/usage'
-import type { Usage, UsageRow, UsageSum } from '../../src/wire/gen'
+import type { Usage, UsageBudget, UsageRow, UsageSum } from '../../src/wire/gen'
 import { opened } from './frames'
 import type { State } from './state'
 
@@ -57,6 +57,22 @@ const screen = (name: string, answer: (by: string) => Promise<unknown>): State =
     ask: <T>(_: string, path: string) => answer(/by=(\w+)/.exec(path)![1]!) as Promise<T>,
   }),
 })
+const budget = (project: string, tokens: number, over: Partial<UsageBudget>): UsageBudget => ({
+  project,
+  tokens,
+  warn_at: 0.8,
+  used: used(900_000),
+  part: 900_000 / tokens,
+  until: '2026-02-22T00:00:00Z',
+  text: '',
+  ...over,
+})
+const budgets = [
+  budget('/src/ferry', 3_000_000, {}),
+  budget('/src/lake\u202e', 1_000_000, {}),
+  budget(projects[1]!.project!, 800_000, { stop: true }),
+  budget('/src/coast', 0, { tokens: undefined!, cost: 4.5, part: 0.2 }),
+]
 const full: Record<string, Usage> = {
   day: of('day', days),
   project: of('project', projects),
@@ -65,6 +81,7 @@ const full: Record<string, Usage> = {
 
 export const usage: State[] = [
   screen('', async (by) => full[by]),
+  screen(', budgets', async (by) => ({ ...full[by]!, budgets })),
   screen(', one day, turns without tokens, sessions behind', async (by) =>
     of(by, [row({ [by]: by === 'day' ? lastDays(1, new Date())[0] : 'demo' }, used(900, { costs: [] }))], {
       total: used(900, { unreported: 2, costs: [] }),

@@ -31,7 +31,7 @@ const statusWords: Record<SessionInfo['status'], string> = {
   damaged: t`Damaged`,
 }
 
-const lifecycleWords: Record<SessionInfo['lifecycle'], string> = {
+export const lifecycleWords: Record<SessionInfo['lifecycle'], string> = {
   active: t`Active`,
   paused: t`Paused`,
   completed: t`Completed`,
