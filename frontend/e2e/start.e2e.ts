@@ -186,3 +186,44 @@ function noteStart(): void {
     return register.apply(this, of)
   }
 }
+
+describe('a browser that lacks one interface', () => {
+  const at = paired()
+  /** Takes it away before the page's own scripts. Without IndexedDB there is no place for the key of a paired browser. */
+  const without: Record<string, () => void> = {
+    Notification: () => delete (window as Partial<typeof globalThis>).Notification,
+    serviceWorker: () => delete (Navigator.prototype as { serviceWorker?: unknown }).serviceWorker,
+    PushManager: () => delete (window as Partial<typeof globalThis>).PushManager,
+    clipboard: () => delete (Navigator.prototype as { clipboard?: unknown }).clipboard,
+    localStorage: () =>
+      Object.defineProperty(window, 'localStorage', {
+        get() {
+          throw new DOMException('denied', 'SecurityError')
+        },
+      }),
+    BroadcastChannel: () => delete (window as Partial<typeof globalThis>).BroadcastChannel,
+    locks: () => delete (Navigator.prototype as { locks?: unknown }).locks,
+    IntersectionObserver: () => delete (window as Partial<typeof globalThis>).IntersectionObserver,
+    requestIdleCallback: () => delete (window as Partial<typeof globalThis>).requestIdleCallback,
+    visualViewport: () => Object.defineProperty(window, 'visualViewport', { value: null }),
+  }
+
+  test.each(Object.keys(without))('%s lists sessions, opens one and sends a prompt', async (name) => {
+    const id = await at.hub.newSession(`Without ${name}`)
+    const page = await at.device.browser.window()
+    const errors: string[] = []
+    page.on('pageerror', (error) => errors.push(String(error)))
+    await page.addInitScript(without[name]!)
+    await page.goto(at.device.origin)
+    await page
+      .getByRole('link', { name: new RegExp(`Without ${name}`) })
+      .first()
+      .click()
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('/markdown')
+    await page.keyboard.press('Control+Enter')
+    await at.hub.event(id, 'turn_end')
+    await page.getByRole('feed').getByRole('table').first().waitFor()
+    expect(errors).toEqual([])
+    await page.close()
+  })
+})

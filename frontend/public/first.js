@@ -8,6 +8,12 @@ try {
   // Without storage the system's theme is right.
 }
 
+// A browser without it has the rest of the app: the tabs do not talk to each other.
+globalThis.BroadcastChannel ??= class extends EventTarget {
+  postMessage() {}
+  close() {}
+}
+
 // A session's screen is asked for beside the app, not after the app has found out that it needs it.
 if (location.pathname.startsWith('/s/')) {
   const parts = document.querySelector('meta[name="abide-session"]')?.content.split(' ') ?? []
