@@ -221,7 +221,11 @@ func (v storageVerbs) showStorage(s wire.StorageReport) error {
 		{"  other files", sizeWords(b.Other)}, {"  files for undo", sizeWords(b.States)}, {"  working copies", sizeWords(b.Copies)},
 		{"  trash", sizeWords(b.Trash), counted(s.TrashSessions, "session")},
 	}
-	for _, w := range s.Weeks {
+	weeks := s.Weeks
+	for len(weeks) > 1 && weeks[0].Sessions == 0 {
+		weeks = weeks[1:] // before the first session
+	}
+	for _, w := range weeks {
 		rows = append(rows, []string{"week of " + w.Start.Format(time.DateOnly), sizeWords(w.Bytes), counted(w.Sessions, "new session")})
 	}
 	for _, one := range s.Projects {
