@@ -188,6 +188,11 @@ function reached({ session, seq }: { session: string; seq: number }): Promise<tr
     const look = () => {
       const { link, session: shown, seq: applied } = root.dataset
       if (link !== 'open' || shown !== session || !(Number(applied) >= seq)) return
+      if (document.querySelector('main.session > .loose[aria-busy=true]')) {
+        // It is applied, and not drawn: the feed comes with its parts.
+        changes.observe(document.body, { childList: true, subtree: true })
+        return
+      }
       changes.disconnect()
       resolve(true)
     }
