@@ -8,7 +8,7 @@ import (
 	"github.com/abidehub/abide/session/list"
 )
 
-// sessions are the sessions that clients watch and list. What a client does to a session goes
+// sessions are the sessions that clients watch and list. A change that a client asks for goes
 // to the manager that owns it.
 type sessions interface {
 	// Watch returns a session whose events can be read, and opens it if needed. Its state may

@@ -291,7 +291,7 @@ func TestACleanUpMeasuresFirstWhatItIsAbout(t *testing.T) {
 	}
 }
 
-// A list by size measures what nobody measured before.
+// A list by size measures the sessions without a size.
 func TestTheListBySizeMeasures(t *testing.T) {
 	h := newDiskHub(t, withTrash)
 	var largest []string

@@ -515,7 +515,7 @@ func TestHitsKeepTheirOrderWhenTheIndexIsMadeAgain(t *testing.T) {
 	require.Equal(t, before, hits())
 }
 
-// What retention removed of a log leaves the index, too.
+// Events that retention removes from a log are removed from the index, too.
 func TestEventsThatRetentionRemovedLeaveTheIndex(t *testing.T) {
 	dir := t.TempDir()
 	st, err := store.Open(dir, store.Options{SegmentBytes: 4000})
