@@ -211,7 +211,20 @@ func within(a, b string) bool {
 	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
 }
 
+// settleLeft settles the act that was under way when the hub died, whoever opens the
+// session first.
+func (m *Manager) settleLeft(b *BackgroundSession) error {
+	select {
+	case b.acting <- struct{}{}:
+		defer func() { <-b.acting }()
+	case <-m.ctx.Done():
+		return m.ctx.Err()
+	}
+	return m.settleAct(m.ctx, b)
+}
+
 // settleAct finds out how an act ended that a kill or an error cut off, and writes it down.
+// The caller holds b.acting, so that no act is under way.
 func (m *Manager) settleAct(ctx context.Context, b *BackgroundSession) error {
 	open, err := ask(ctx, b.mail, func(e *engine) (*state.BranchAct, error) { return state.OpenAct(e.fold.Acts), nil })
 	if err != nil || open == nil {

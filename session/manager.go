@@ -275,11 +275,7 @@ func (m *Manager) wakeSessions() {
 		}
 		// A session that cannot be opened is listed in Problems and does not delay
 		// the others.
-		b, err := m.Session(m.ctx, meta.SessionID)
-		if err == nil {
-			err = m.settleAct(m.ctx, b)
-		}
-		if err != nil {
+		if _, err := m.Session(m.ctx, meta.SessionID); err != nil {
 			m.logger.Debug("a session was not woken", "session", meta.SessionID, "err", err)
 		}
 	}

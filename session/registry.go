@@ -156,8 +156,12 @@ func (m *Manager) openSession(id string, o *opening) {
 		close(o.readable)
 	}
 	close(o.done)
-	if err == nil {
-		m.changes.Touch(id) // a reader of open sessions may have looked too early
+	if err != nil {
+		return
+	}
+	m.changes.Touch(id) // a reader of open sessions may have looked too early
+	if err := m.settleLeft(b); err != nil {
+		b.logger.Debug("a session does not say how an act on its branch ended", "err", err)
 	}
 }
 
