@@ -61,6 +61,11 @@ type Log interface {
 	// batch is empty. The batch's Last is through, and its Count the number of events
 	// in it.
 	ReadWritten(ctx context.Context, after event.Seq, maxBytes int) (b event.Batch, through event.Seq, err error)
+	// ReadLines reads like ReadAfter, but returns the lines as the log stores them, so
+	// that a copy of it can be kept. It has a line for each seq, a placeholder's for an
+	// unreadable event, but none for seqs of which a line of the log itself says that
+	// they are lost: the epoch or segment_start behind them.
+	ReadLines(ctx context.Context, after event.Seq, maxBytes int) (Stretch, error)
 	// SeqAt returns the first visible event at or after a time. It uses the latest time
 	// so far: if the clock went back, an earlier event may already have reached it. It
 	// returns false if all events are earlier. It may read the whole log.
@@ -85,6 +90,17 @@ type Log interface {
 	Files() Files
 	// Derived are files computed from this log.
 	Derived() Derived
+}
+
+// Stretch is some consecutive lines of one file of a log.
+type Stretch struct {
+	// Lines are whole lines, each with its checksum and its newline. It is empty if there
+	// is no newer line yet. The caller owns it.
+	Lines []byte
+	// File is the first seq of the file that has the lines.
+	File event.Seq
+	// Last is the seq of the last line.
+	Last event.Seq
 }
 
 // Marks are the watermarks of a log: Min <= Visible <= Written and

@@ -35,5 +35,6 @@
 // bottom: errors, options and names; one segment, its marks and its health (core);
 // reading; metadata; the writer and what ends or begins a file (mark, seal); append;
 // retention, repair and reopening; the flusher's work (upkeep); Log; recovery, which
-// fills a Log; opening; Store; check and repair.
+// fills a Log; opening; Store; check and repair. The copies of other machines' logs use the
+// lower ones: the end of a copy, its files, Copy, Copies.
 package store

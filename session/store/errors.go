@@ -82,3 +82,17 @@ func whyNoMetadata(err error) string {
 	}
 	return err.Error()
 }
+
+// Errors of Copy.Append that callers test with errors.Is. Nothing was written.
+var (
+	// ErrCopyGap means that the first line is not the one after the copy's last: the
+	// caller asks again, after Marks.Written.
+	ErrCopyGap = errors.New("the line is not the next of the copy")
+	// ErrCopyForeign means that the lines are of another session.
+	ErrCopyForeign = errors.New("the line is of another session")
+	// ErrCopyDamaged means that a line is not as a log stores it, or does not fit the
+	// chain of the log's files.
+	ErrCopyDamaged = errors.New("the line is damaged")
+	// ErrCopyOnly refuses to change a copy otherwise.
+	ErrCopyOnly = errors.New("a copy cannot be changed")
+)

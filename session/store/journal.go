@@ -69,7 +69,7 @@ func (s sessions) Sizes(id string) (journal.Sizes, error) {
 	if err != nil {
 		return journal.Sizes{}, err
 	}
-	return s.sizesIn(dir)
+	return sizesIn(s.opts.FS, dir)
 }
 
 // Unpacked implements journal.Store.

@@ -23,6 +23,7 @@ import (
 type segment struct {
 	fs    FS            // set at construction
 	first event.Seq     // set at construction
+	lent  bool          // set at construction: an active one's file is only read from
 	index logfile.Index // locks itself
 
 	looked  atomic.Bool // stray is known: see Log.chained
@@ -82,12 +83,12 @@ func (s *segment) retire() error {
 	return err
 }
 
-// rest closes a sealed segment's file until it is needed again, at once or when its
+// rest closes the file of a sealed or lent segment until it is needed again, at once or when its
 // readers have released it.
 func (s *segment) rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.resting = s.last != 0 && s.file != nil
+	s.resting = (s.last != 0 || s.lent) && s.file != nil
 	if s.resting && s.readers == 0 {
 		s.closeForNow()
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // sizesIn measures the files in a session's directory.
-func (s *Store) sizesIn(dir string) (sizes journal.Sizes, err error) {
-	names, err := s.opts.FS.ReadDir(dir)
+func sizesIn(fsys FS, dir string) (sizes journal.Sizes, err error) {
+	names, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = journal.ErrAway
 	}
@@ -31,13 +31,13 @@ func (s *Store) sizesIn(dir string) (sizes journal.Sizes, err error) {
 		case strings.HasSuffix(strings.TrimSuffix(n.Name(), packed.Suffix), ".jsonl") && strings.HasPrefix(n.Name(), "events"):
 			to = &sizes.Log
 		}
-		*to += s.sizeOf(dir, n)
+		*to += sizeOf(fsys, dir, n)
 	}
 	return sizes, nil
 }
 
 // sizeOf counts the bytes of a file, or of a directory's files, as far as they can be read.
-func (s *Store) sizeOf(dir string, n fs.DirEntry) (bytes int64) {
+func sizeOf(fsys FS, dir string, n fs.DirEntry) (bytes int64) {
 	if !n.IsDir() {
 		info, err := n.Info()
 		if err != nil {
@@ -46,9 +46,9 @@ func (s *Store) sizeOf(dir string, n fs.DirEntry) (bytes int64) {
 		return info.Size()
 	}
 	dir = filepath.Join(dir, n.Name())
-	names, _ := s.opts.FS.ReadDir(dir)
+	names, _ := fsys.ReadDir(dir)
 	for _, inside := range names {
-		bytes += s.sizeOf(dir, inside)
+		bytes += sizeOf(fsys, dir, inside)
 	}
 	return bytes
 }

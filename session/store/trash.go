@@ -58,7 +58,7 @@ func (s *Store) Trashed() ([]journal.Trashed, error) {
 		inside, _ := s.opts.FS.ReadDir(s.trashOf(at))
 		for _, d := range inside {
 			if dir := filepath.Join(s.trashOf(at), d.Name()); d.IsDir() && journal.ValidID(d.Name()) {
-				all = append(all, journal.Trashed{Metadata: s.readIn(dir), At: at, Bytes: s.sizeOf(s.trashOf(at), d)})
+				all = append(all, journal.Trashed{Metadata: s.readIn(dir), At: at, Bytes: sizeOf(s.opts.FS, s.trashOf(at), d)})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store/blobs"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 // log is a session as one hub has it open. The device's mu guards its fields.
@@ -230,6 +231,19 @@ func (l *log) ReadWritten(ctx context.Context, after event.Seq, maxBytes int) (e
 		return b, after, err
 	}
 	return b, b.Last, nil
+}
+
+// ReadLines implements journal.Log. All lines are of one file.
+func (l *log) ReadLines(ctx context.Context, after event.Seq, maxBytes int) (journal.Stretch, error) {
+	b, err := l.ReadAfter(ctx, after, maxBytes)
+	if err != nil || b.Empty() {
+		return journal.Stretch{Last: after}, err
+	}
+	s := journal.Stretch{File: 1, Last: b.Last}
+	for h := range b.Headers() {
+		s.Lines = logfile.AppendStored(s.Lines, h.JSON)
+	}
+	return s, nil
 }
 
 // SeqAt implements journal.Log.
