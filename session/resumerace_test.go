@@ -3,20 +3,20 @@ package session_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 )
 
 // rounds is how often a test repeats: 200 times in make soak.
 func rounds(otherwise int) int {
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		return 200
 	}
 	return otherwise

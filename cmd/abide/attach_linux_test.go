@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/localhub"
+	"github.com/abidehub/abide/internal/tools/soak"
 )
 
 // golden waits until the terminal shows what a file has. The path in the header and the ages in
@@ -184,7 +185,7 @@ func TestATerminalStaysTrueToTheSession(t *testing.T) {
 // A terminal that stands still under load (a laptop that sleeps) has all of it afterwards, once.
 func TestAScreenThatWasStoppedHasAllOfTheSessionOnce(t *testing.T) {
 	pause := time.Second
-	if soak() {
+	if soak.On() {
 		pause = time.Minute
 	}
 	s := newShell(t)

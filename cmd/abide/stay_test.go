@@ -20,6 +20,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/localhub"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
 )
@@ -64,7 +65,7 @@ func (s *shell) kill() {
 func (s *shell) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.bin, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "ABIDE_DATA="+s.data, "HOME="+s.data)
+	cmd.Env = append(os.Environ(), "ABIDE_DATA="+s.data, "HOME="+s.data, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -152,11 +153,9 @@ func requireAll(t *testing.T, list []event.Seq) {
 	}
 }
 
-func soak() bool { return os.Getenv("ABIDE_SOAK") != "" }
-
 func TestTailKeepsUpInBoundedMemoryAndShowBeginsAtOnce(t *testing.T) {
 	events, most := 10_000, 32
-	if soak() {
+	if soak.On() {
 		events = 100_000
 	}
 	s := newShell(t)
@@ -267,7 +266,7 @@ func (p *browserPage) shows(t *testing.T, kind event.Type, text string) {
 
 func TestATerminalAPageAndAScriptShareASession(t *testing.T) {
 	pause, burst := time.Second, 5_000
-	if soak() {
+	if soak.On() {
 		pause, burst = 11*time.Second, 100_000 // longer than the hub waits for a slow client
 	}
 	s := newShell(t)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -50,7 +51,7 @@ func TestALongPastIsAdoptedInLittleMemory(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	h := newHub(t, settings{program: program, agents: map[string]agent{"demo": {Command: []string{program, "demo-agent", "--speed", "0", "--state", state}}}})
 	size := 24 << 20
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		size = 100 << 20
 	}
 	id := longPast(t, state, h.workspace, size)

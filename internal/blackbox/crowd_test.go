@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/client"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -295,9 +296,7 @@ func TestFault29TenOfAHundredStoppedClientsCostTheOthersNothing(t *testing.T) {
 // messages at ninety clients, in rounds: with ten more clients that read, then with
 // those ten stopped and their sockets full.
 func TestTenStoppedClientsDoNotSlowTheOthersDown(t *testing.T) {
-	if os.Getenv("ABIDE_SOAK") == "" {
-		t.Skip("takes two minutes of a quiet machine: set ABIDE_SOAK")
-	}
+	soak.Only(t, "it takes two minutes of a quiet machine")
 	const rounds = 7
 	program := filepath.Join(t.TempDir(), "abide") // without the race detector
 	buildProgram(t, program, "../../cmd/abide")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/client"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ import (
 // and 300,000 events, the newest 50 take at most 50 ms from the dial, and the hub
 // reports its progress.
 func TestALongSessionIsOnAScreenBeforeItsStateIsKnown(t *testing.T) {
-	soaking := os.Getenv("ABIDE_SOAK") != ""
+	soaking := soak.On()
 	events, program := 20_000, binary()
 	if soaking {
 		events, program = 300_000, filepath.Join(t.TempDir(), "abide") // no race detector

@@ -2,7 +2,6 @@ package blackbox_test
 
 import (
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,16 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/tools/seed"
+	"github.com/abidehub/abide/internal/tools/soak"
 )
-
-// rounds is how often the hub is killed: 200 times with ABIDE_SOAK set, else a
-// sample.
-func rounds() int {
-	if os.Getenv("ABIDE_SOAK") != "" {
-		return 200
-	}
-	return 10
-}
 
 // TestNothingAnybodySawIsLostWhenTheHubIsKilled kills the hub at random moments,
 // also during its start, while people prompt, answer and watch. It compares the log
@@ -34,7 +25,7 @@ func TestNothingAnybodySawIsLostWhenTheHubIsKilled(t *testing.T) {
 		people = append(people, newPerson(h, n, h.hub, h.hub))
 		people[n].act(random.Uint64(), 1, 0)
 	}
-	for range rounds() {
+	for range soak.Rounds(10, 200) {
 		time.Sleep(100*time.Millisecond + time.Duration(random.Int64N(int64(2*time.Second)))) // a random moment
 		h.kill()
 		for _, p := range people {

@@ -23,6 +23,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
@@ -133,7 +134,7 @@ func TestNoGuestKeepsTheOwnerOutOrTheHubsMemory(t *testing.T) {
 	}
 	for _, row := range limitRows(t) {
 		l := limits()[row[0]]
-		if l.slow && os.Getenv("ABIDE_SOAK") == "" {
+		if l.slow && !soak.On() {
 			continue
 		}
 		t.Run(row[0], func(t *testing.T) {
@@ -321,7 +322,7 @@ func (g *guests) attach() {
 
 func (g *guests) queue() {
 	words := 1000
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		words = 150_000
 	}
 	text, err := json.Marshal(map[string]string{"text": strings.Repeat("later ", words)})

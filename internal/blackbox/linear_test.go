@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/tools/seed"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/anishathalye/porcupine"
@@ -94,7 +94,7 @@ func (h *history) counts() (taken, reads, unknown int) {
 func TestPromptsAndReadsAreLinearizableAcrossKillsOfTheHub(t *testing.T) {
 	t.Parallel()
 	sessions := 1
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		sessions = 15
 	}
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/client"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,7 @@ import (
 // the soak, with the production build, no answer to either client may take over 100
 // ms.
 func TestALongSessionOpensListsAndPagesToItsFirstEvent(t *testing.T) {
-	soaking := os.Getenv("ABIDE_SOAK") != ""
+	soaking := soak.On()
 	events, program := 20_000, binary()
 	if soaking {
 		events, program = 1_000_000, filepath.Join(t.TempDir(), "abide") // no race detector

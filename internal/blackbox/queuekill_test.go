@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/tools/seed"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
@@ -24,9 +24,7 @@ import (
 // moments: while prompts are queued, while they are taken, and while the hub
 // starts.
 func TestTwoHundredQueuedPromptsAreTakenOnceInOrderWhereverTheHubIsKilled(t *testing.T) {
-	if os.Getenv("ABIDE_SOAK") == "" {
-		t.Skip("takes two minutes: set ABIDE_SOAK")
-	}
+	soak.Only(t, "it takes two minutes")
 	t.Parallel()
 	const kills = 6
 	random := rand.New(rand.NewPCG(seed.Of(t), 0))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
@@ -145,9 +146,7 @@ func opencodeConfig(model string) string {
 // forEachRealAgent runs a test with each available agent. The methods in hidden
 // (resume, load) are removed from the agent's capabilities.
 func forEachRealAgent(t *testing.T, run func(t *testing.T, r *rig), hidden ...string) {
-	if os.Getenv("ABIDE_SOAK") == "" {
-		t.Skip("installs agents from the network and takes minutes: set ABIDE_SOAK")
-	}
+	soak.Only(t, "it installs agents from the network and takes minutes")
 	for _, a := range realAgents() {
 		t.Run(a.name, func(t *testing.T) {
 			home := t.TempDir()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/tools/seed"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -20,7 +20,7 @@ import (
 // resumeRounds is the number of rounds: 200 in make soak. Package session runs 20
 // rounds without processes.
 func resumeRounds() int {
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		return 200
 	}
 	return 2

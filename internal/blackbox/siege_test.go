@@ -22,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session/event"
 )
@@ -39,9 +40,7 @@ type siegeOrder struct {
 // thousand connections without a credential, and a hundred viewers. Each viewer
 // opens as many sockets as it may, does not read them, and sends harmful frames.
 func TestASiegeCostsATurnAndTheOwnerNothing(t *testing.T) {
-	if os.Getenv("ABIDE_SOAK") == "" {
-		t.Skip("takes a minute of a quiet machine: set ABIDE_SOAK")
-	}
+	soak.Only(t, "it takes a minute of a quiet machine")
 	program := filepath.Join(t.TempDir(), "abide") // no race detector
 	buildProgram(t, program, "../../cmd/abide")
 	h := newHub(t, settings{program: program, agents: map[string]agent{"demo": {Command: []string{program, "demo-agent", "--speed", "10"}}}})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/abidehub/abide/client"
 	"github.com/abidehub/abide/internal/tools/seed"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +25,7 @@ func soakTime(t *testing.T) time.Duration {
 		require.NoError(t, err, "ABIDE_SOAK_TIME")
 		return wanted
 	}
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		return 10 * time.Minute
 	}
 	return 7 * time.Second
@@ -39,7 +40,7 @@ func soakTime(t *testing.T) time.Duration {
 // clients received.
 func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newSoak(t, seed.Of(t))
+	s := newAllFaults(t, seed.Of(t))
 	s.beginFaults()
 	told := time.Now()
 	for began := time.Now(); time.Since(began) < soakTime(t); {
@@ -52,8 +53,8 @@ func TestNothingIsLostUnderAllFaultsAtOnce(t *testing.T) {
 	s.settle()
 }
 
-// soak is a hub with its users and its faults.
-type soak struct {
+// allFaults is a hub with its users and its faults.
+type allFaults struct {
 	*hub
 	random  *rand.Rand
 	record  string
@@ -65,8 +66,8 @@ type soak struct {
 	weather *weather
 }
 
-func newSoak(t *testing.T, seed uint64) *soak {
-	s := &soak{
+func newAllFaults(t *testing.T, seed uint64) *allFaults {
+	s := &allFaults{
 		random: rand.New(rand.NewPCG(seed, 0)), record: filepath.Join(t.TempDir(), "record"),
 		network: newNetwork(t), disk: newSmallDisk(t),
 	}
@@ -102,7 +103,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 }
 
 // beginFaults starts the faults that happen beside the ends of the hub.
-func (s *soak) beginFaults() {
+func (s *allFaults) beginFaults() {
 	w := s.weather
 	attackers := make([]hostileClient, len(s.people))
 	for i, p := range s.people { // before faults edit the configuration
@@ -124,7 +125,7 @@ func (s *soak) beginFaults() {
 
 // strike lets the hub work for a while and ends it in some way. It compares the
 // hub's files with all accounts, damages the files and starts the hub again.
-func (s *soak) strike() {
+func (s *allFaults) strike() {
 	s.t.Helper()
 	if s.random.IntN(3) > 0 {
 		s.progress() // on a busy machine too
@@ -161,7 +162,7 @@ func (s *soak) strike() {
 }
 
 // progress waits a limited time until one more prompt is acknowledged.
-func (s *soak) progress() {
+func (s *allFaults) progress() {
 	acked := func() (n int) {
 		for _, p := range s.people {
 			n += len(p.outcomes())
@@ -176,7 +177,7 @@ func (s *soak) progress() {
 
 // end stops the hub with SIGTERM. Unless its disk was full, it must exit with code
 // 0.
-func (s *soak) end() {
+func (s *allFaults) end() {
 	s.t.Helper()
 	if s.disk == nil || s.random.IntN(2) == 0 {
 		require.NoError(s.t, s.disk.keepRoom(s.stop))
@@ -190,7 +191,7 @@ func (s *soak) end() {
 
 // startAnyhow starts the hub. The hub may refuse, with a message, if its disk is
 // full or its configuration invalid.
-func (s *soak) startAnyhow() {
+func (s *allFaults) startAnyhow() {
 	s.t.Helper()
 	for range 20 {
 		before := len(s.logged())
@@ -210,7 +211,7 @@ func (s *soak) startAnyhow() {
 
 // damage does to a session's files what a crash may do without loss: a torn tail,
 // missing or corrupt metadata, a leftover temporary file.
-func (s *soak) damage(session string) {
+func (s *allFaults) damage(session string) {
 	s.t.Helper()
 	log, metadata := filepath.Join(session, "events.jsonl"), filepath.Join(session, "metadata.json")
 	var err error
@@ -250,7 +251,7 @@ func appendTo(path, text string) error {
 }
 
 // tell logs the progress.
-func (s *soak) tell(since time.Duration) {
+func (s *allFaults) tell(since time.Duration) {
 	events, prompts := 0, 0
 	for _, p := range s.people {
 		events += len(p.account.log)
@@ -260,7 +261,7 @@ func (s *soak) tell(since time.Duration) {
 }
 
 // settle ends the faults and requires that every client has every event once.
-func (s *soak) settle() {
+func (s *allFaults) settle() {
 	s.t.Helper()
 	s.weather.calm()
 	if s.disk != nil {

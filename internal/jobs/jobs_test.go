@@ -17,6 +17,7 @@ import (
 
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/allow"
@@ -617,7 +618,7 @@ func TestTheAnswerOfAJobHasItsFilesItsDiffAndItsCommands(t *testing.T) {
 
 // seeds is how many random orders a test tries.
 func seeds() int {
-	if os.Getenv("ABIDE_SOAK") != "" {
+	if soak.On() {
 		return 200
 	}
 	return 10

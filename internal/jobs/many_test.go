@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/list"
@@ -22,8 +23,8 @@ import (
 // long as all three have some that wait, each gets a third of the starts, within 10 % or
 // three of few. In make soak there are 500, and a page of the list takes less than 50 ms.
 func TestManyJobsRunOnceAndTheirProjectsTakeTurns(t *testing.T) {
-	total, soak := 100, os.Getenv("ABIDE_SOAK") != ""
-	if soak {
+	total, soaking := 100, soak.On()
+	if soaking {
 		total = 500
 	}
 	h := start(t, options{idle: true})
@@ -48,7 +49,7 @@ func TestManyJobsRunOnceAndTheirProjectsTakeTurns(t *testing.T) {
 	took := time.Since(began)
 	require.NoError(t, err)
 	require.Len(t, page.Sessions, min(200, total))
-	if soak {
+	if soaking {
 		require.Less(t, took, 50*time.Millisecond)
 	}
 	h.stop()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
@@ -272,11 +273,7 @@ func resum(line string) []byte {
 // TestACopyIsEqualWhateverHappens copies random logs in random pieces, with restarts,
 // kills and power cuts on both sides.
 func TestACopyIsEqualWhateverHappens(t *testing.T) {
-	runs := 30
-	if soak() {
-		runs = 1000
-	}
-	for seed := range uint64(runs) {
+	for seed := range uint64(soak.Rounds(30, 1000)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { equalWhateverHappens(t, rand.New(rand.NewPCG(seed, 1))) })
 		})

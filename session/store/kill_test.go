@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/store"
@@ -239,7 +240,7 @@ func (p *promises) verify(t *testing.T, dir, boot string, lossy bool) int {
 
 func TestFault17KillMinus9LosesNothingThatAnybodySaw(t *testing.T) {
 	rounds := 20
-	if soak() {
+	if soak.On() {
 		rounds = 200
 	}
 	r := rand.New(rand.NewPCG(1, 1))
@@ -345,7 +346,7 @@ func TestFault18PowerLossLosesNothingThatWasAcknowledged(t *testing.T) {
 		t.Skipf("cannot make an ext4 file system here: %v: %s", err, out)
 	}
 	rounds := 4
-	if soak() {
+	if soak.On() {
 		rounds = 50
 	}
 	dir := t.TempDir()

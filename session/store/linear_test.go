@@ -14,6 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
@@ -96,7 +97,7 @@ func newest(l *store.Log) (outcome, error) {
 
 func TestAppendsAndReadsAreLinearizableAcrossKills(t *testing.T) {
 	rounds := 10
-	if soak() {
+	if soak.On() {
 		rounds = 200
 	}
 	acked := 0

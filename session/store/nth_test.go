@@ -4,21 +4,19 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-)
 
-// soak reports whether the tests run at full length.
-func soak() bool { return os.Getenv("ABIDE_SOAK") != "" }
+	"github.com/abidehub/abide/internal/tools/soak"
+)
 
 // cuts is the number of power cuts tried at each call.
 func cuts() int {
-	if soak() {
+	if soak.On() {
 		return 8
 	}
 	return 1
@@ -76,7 +74,7 @@ func faultNamed(t *testing.T, name string) fault {
 // tries every 97th, from a start derived from the names of the story and the fault.
 func everyCall(t *testing.T, s *story, f fault) {
 	first, step := 1+sample(s.name+f.name)%97, 97
-	if soak() {
+	if soak.On() {
 		first, step = 1, 1
 	}
 	over := false
@@ -110,7 +108,7 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 				}
 			}
 			for step := range steps {
-				if !soak() && !slices.Contains(s.steps, step) && sample(s.name+step)%3 > 0 {
+				if !soak.On() && !slices.Contains(s.steps, step) && sample(s.name+step)%3 > 0 {
 					continue
 				}
 				t.Run(step, func(t *testing.T) {
@@ -126,7 +124,7 @@ func TestAKillBetweenAnyTwoStepsLosesNothing(t *testing.T) {
 						}
 						// A step of the trace may have come by chance, as after a failed write.
 						require.True(t, n > 1 || at > 0 || !slices.Contains(s.steps, step), "no kill came right before the step")
-						if at == 0 || !soak() {
+						if at == 0 || !soak.On() {
 							return
 						}
 					}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 )
@@ -165,7 +166,7 @@ func TestPackingThatIsCutOffLosesNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Greater(t, len(left), 100)
 	for i, disk := range left {
-		if !soak() && i%7 != 0 {
+		if !soak.On() && i%7 != 0 {
 			continue
 		}
 		s, l := openMem(t, disk, l.ID())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/store"
 	"github.com/abidehub/abide/session/store/logfile"
@@ -54,7 +55,7 @@ func TestALogTornAtEveryByteKeepsEveryWholeLine(t *testing.T) {
 	shownAll := readAll(t, original)
 	for _, withMeta := range []bool{true, false} {
 		for cut := 0; cut <= len(whole); cut++ {
-			if !soak() && withMeta != (cut%2 == 0) {
+			if !soak.On() && withMeta != (cut%2 == 0) {
 				continue // without soak half of them with metadata, the others without
 			}
 			t.Run(fmt.Sprintf("metadata=%v/%d", withMeta, cut), func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestABadByteAnywhereCostsAtMostItsOwnLine(t *testing.T) {
 			values = append(values, whole[at]^0x01, whole[at]^0x04)
 		}
 		for i, value := range values {
-			if whole[at] == value || !soak() && i != at%len(values) {
+			if whole[at] == value || !soak.On() && i != at%len(values) {
 				continue // without soak one value for each byte
 			}
 			damaged := disk.restart()

@@ -113,6 +113,7 @@ func arrows() map[string]row {
 		"internal/gitstate":           {[]string{"internal/byhand", "internal/rootfs", "internal/turns"}, false},
 		"internal/ownfiles":           {nil, false},
 		"internal/tools/seed":         {nil, false},
+		"internal/tools/soak":         {nil, false},
 		"internal/workspace":          {[]string{"server/wire", "internal/forge", "internal/gitstate", "internal/ownfiles", "internal/rootfs"}, true},
 		"internal/blackbox":           {nil, false},
 		"internal/tools/archtest":     {nil, false},
