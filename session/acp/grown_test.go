@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/tools/soak"
 	"github.com/abidehub/abide/session/acp"
 	"github.com/abidehub/abide/session/event"
 )
@@ -153,9 +154,10 @@ func TestAnErrorInAnswerToTheHubIsTold(t *testing.T) {
 		`"text":"The agent answered session/close with an error: Internal error: no such session."`)
 }
 
-// TestAnOutputThatIsResentCostsOnceInEachForm has 1,500 updates of 57 KB.
+// TestAnOutputThatIsResentCostsOnceInEachForm has 200 updates of up to 8 KB, in make soak
+// 1,500 of up to 57 KB.
 func TestAnOutputThatIsResentCostsOnceInEachForm(t *testing.T) {
-	const updates = 1500
+	updates := soak.Rounds(200, 1500)
 	for name, form := range map[string]func(text string, i int) map[string]any{
 		"content": func(text string, _ int) map[string]any { return map[string]any{"content": textContent(text)} },
 		"fence": func(text string, _ int) map[string]any {
