@@ -53,6 +53,7 @@ frontend/e2e/lighthouse/node_modules/.installed: frontend/e2e/lighthouse/package
 test: ## run every test: Go with -race, the app's, end to end in Chromium
 	@$(MAKE) --no-print-directory -j3 test-packages test-program test-web
 	@$(MAKE) --no-print-directory test-e2e
+	@echo "left to make soak: $$(git grep -hE '^\s*soak\.Only\(t' -- '*_test.go' | wc -l) Go tests"
 
 .PHONY: test-go
 # -count=1: some tests build and run the program, which the test cache cannot see.
