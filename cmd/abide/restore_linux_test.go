@@ -13,26 +13,50 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holdingAgent is an ACP agent that ends no segment of a restore, and every other prompt at once.
+// holdingAgent is an ACP agent that ends no segment of a restore, and every other prompt at once. While it
+// holds a segment it sends a chunk each second: an agent that stays silent after a cancel is stopped after a time,
+// which a slow test may take.
 func holdingAgent() {
 	out := json.NewEncoder(os.Stdout)
-	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 16<<20)
-	for in.Scan() {
-		var m struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
+	chunk := func(text string) {
+		out.Encode(map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": "s", "update": map[string]any{
+			"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text},
+		}}})
+	}
+	lines := make(chan []byte)
+	go func() {
+		defer close(lines)
+		in := bufio.NewScanner(os.Stdin)
+		in.Buffer(nil, 16<<20)
+		for in.Scan() {
+			lines <- bytes.Clone(in.Bytes())
 		}
-		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil || bytes.Contains(in.Bytes(), []byte("No answer is wanted")) {
-			continue
+	}()
+	var held <-chan time.Time // nil before a segment is held
+	for {
+		select {
+		case line, open := <-lines:
+			var m struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			switch {
+			case !open:
+				return
+			case json.Unmarshal(line, &m) != nil || m.ID == nil:
+				continue
+			case bytes.Contains(line, []byte("No answer is wanted")):
+				held = time.Tick(time.Second)
+				continue
+			}
+			result := map[string]any{"initialize": map[string]any{"protocolVersion": 1}, "session/new": map[string]any{"sessionId": "s"}, "session/prompt": map[string]any{"stopReason": "end_turn"}}[m.Method]
+			if m.Method == "session/prompt" {
+				chunk("It is done.")
+			}
+			out.Encode(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+		case <-held:
+			chunk("I am reading.")
 		}
-		result := map[string]any{"initialize": map[string]any{"protocolVersion": 1}, "session/new": map[string]any{"sessionId": "s"}, "session/prompt": map[string]any{"stopReason": "end_turn"}}[m.Method]
-		if m.Method == "session/prompt" {
-			out.Encode(map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": "s", "update": map[string]any{
-				"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": "It is done."},
-			}}})
-		}
-		out.Encode(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 	}
 }
 
