@@ -323,7 +323,7 @@ const opencode = join(homedir(), '.cache/abide-agents/opencode-ai@1.18.33/node_m
 const player = resolve(import.meta.dirname, '../../internal/blackbox/testdata/fakellm.mjs')
 
 // The soak of internal/blackbox, which runs earlier, installs the agent.
-describe.runIf(process.env['ABIDE_SOAK'] && existsSync(opencode))('a real agent', () => {
+describe.runIf(existsSync(opencode))('a real agent', () => {
   let model: Process
   let hub: Hub
   let mobile: Device

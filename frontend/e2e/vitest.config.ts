@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os'
 import { basename } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { words } from '../dev/words.mjs'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node'
+import { left, leftFiles } from './rig/left.ts'
 
 /** Runs the longest files first, so that the workers finish at about the same time. */
 class LongestFirst extends BaseSequencer {
@@ -14,8 +15,18 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Files that take long and prove for large amounts, or all combinations, what others prove: make soak runs them. */
-const slow = ['matrix', 'large', 'largefolders', 'axe'].map((name) => `e2e/${name}.e2e.ts`)
+const soak = process.env['ABIDE_SOAK'] !== undefined
+
+/** Ends the run with the number of tests that were skipped because rig/left.ts leaves them to make soak. */
+const counted: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const those = modules.filter(({ moduleId }) =>
+      left.some(({ file }) => `${file}.e2e.ts` === basename(moduleId)),
+    )
+    const tests = those.flatMap(({ children }) => [...children.allTests('skipped')])
+    console.log(`left to make soak: ${tests.length} end-to-end tests, and the files ${leftFiles.join(', ')}`)
+  },
+}
 
 // One more worker than processors: in a good part of its time a test waits for the app, the hub or a clock. The files of a
 // worker run one after the other in one process and share its browsers (rig/browser.ts). The time limits allow for
@@ -24,12 +35,13 @@ export default defineConfig({
   plugins: [words()],
   test: {
     include: ['e2e/**/*.e2e.ts'],
-    exclude: process.env['ABIDE_SOAK'] === undefined ? slow : [],
+    exclude: soak ? [] : leftFiles.map((name) => `e2e/${name}.e2e.ts`),
     setupFiles: ['test/support/seed.ts'],
     environment: 'node',
     isolate: false,
     maxWorkers: Math.min(2, availableParallelism()) + 1,
     sequence: { sequencer: LongestFirst },
+    reporters: soak ? ['default'] : ['default', counted],
     runner: './e2e/rig/runner.ts',
     // All lanes of the wake matrix run concurrently; the default limit is five.
     maxConcurrency: 8,

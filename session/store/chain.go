@@ -27,12 +27,10 @@ func (s *segment) origin() (o logfile.Origin, err error) {
 }
 
 // lastLine returns the last line of a file. It is bad if the file is missing or
-// damaged, or if it is a placeholder in a copy: then another line is in the chain.
+// damaged.
 func (s *segment) lastLine() (p logfile.Line, err error) {
 	err = s.with(func(file File, size int64) error {
-		if p, err = logfile.EndingAt(file, size); p.Type() == event.TypeCorrupt {
-			p = logfile.Line{}
-		}
+		p, err = logfile.EndingAt(file, size)
 		p.Body = nil
 		return err
 	})

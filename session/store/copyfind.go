@@ -62,7 +62,9 @@ func openCopyFile(fsys FS, dir string, sealed []*segment) (File, error) {
 		}
 		return nil, fmt.Errorf("open the copy: %w", err)
 	}
-	removeHalfMade(fsys, dir)
+	if err := fsys.Remove(filepath.Join(dir, nextName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, file.Close())
+	}
 	return file, nil
 }
 
