@@ -14,7 +14,11 @@ import (
 // count, and "ß" is not "ss".
 func appendFold(to []byte, text string) []byte {
 	for _, r := range text {
-		to = appendFolded(to, r)
+		if r < utf8.RuneSelf && !isMark(r) {
+			to = append(to, byte(foldRune(r)))
+		} else {
+			to = appendFolded(to, r)
+		}
 	}
 	return to
 }
@@ -50,7 +54,13 @@ func isMark(r rune) bool { return r == '*' || r == '`' }
 // foldedFrom folds a text like appendFold, and tells for each byte where the text that it
 // stands for begins and ends.
 func foldedFrom(text string) (folded []byte, begins, ends []int32) {
+	folded = make([]byte, 0, len(text))
+	begins, ends = make([]int32, 0, len(text)), make([]int32, 0, len(text))
 	for at, r := range text {
+		if r < utf8.RuneSelf && !isMark(r) { // it is not composed with the one before
+			folded, begins, ends = append(folded, byte(foldRune(r))), append(begins, int32(at)), append(ends, int32(at+1))
+			continue
+		}
 		size := utf8.RuneLen(r)
 		if r == utf8.RuneError {
 			_, size = utf8.DecodeRuneInString(text[at:])

@@ -173,6 +173,9 @@ func (q *Query) in(folded []byte) bool {
 // the first beside those.
 func (q *Query) ranges(snippet string, first [2]int) [][2]int {
 	ranges := [][2]int{first}
+	if len(q.parts) == 1 {
+		return ranges
+	}
 	folded, begins, ends := foldedFrom(snippet)
 	for _, part := range q.parts[1:] {
 		at := bytes.Index(folded, part)

@@ -221,7 +221,7 @@ func (a *Sessions) byIndex(ctx context.Context, query *Query, sources []Source, 
 // byFiles adds the hits of the files that the index did not have, and returns where the search
 // goes on.
 func (a *Sessions) byFiles(ctx context.Context, query *Query, sources []Source, from cursor, until time.Time, page *Page) (cursor, error) {
-	left := make([]Source, 0, len(sources))
+	var left []Source
 	for _, s := range sources {
 		if a.Index != nil && from.Mark > 0 {
 			covered, err := a.Index.Covered(ctx, s, from.Mark)
@@ -235,6 +235,8 @@ func (a *Sessions) byFiles(ctx context.Context, query *Query, sources []Source, 
 		}
 		left = append(left, s)
 	}
+	// Ids begin with the time of creation, so the order is stable during a search.
+	slices.SortFunc(left, func(a, b Source) int { return strings.Compare(b.SessionID, a.SessionID) })
 	query.limit -= len(page.Hits)
 	query.budget = time.Until(until)
 	found, err := query.Run(ctx, left, from.Place)
@@ -255,8 +257,7 @@ func (a *Sessions) byFiles(ctx context.Context, query *Query, sources []Source, 
 	return from, nil
 }
 
-// sources lists the sessions to search by descending id. Ids begin with the
-// creation time, so the order is stable during a search.
+// sources lists the sessions to search.
 func (a *Sessions) sources(f Filter) []Source {
 	var sources []Source
 	for md := range a.Store.Newest(journal.Place{}) {
@@ -265,14 +266,14 @@ func (a *Sessions) sources(f Filter) []Source {
 		}
 		sources = append(sources, SourceOf(a.Store, md))
 	}
-	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(b.SessionID, a.SessionID) })
 	return sources
 }
 
 // SourceOf returns the source of a session.
 func SourceOf(store journal.Store, md journal.Metadata) Source {
+	id := md.SessionID // not all of md is kept
 	return Source{
-		SessionID: md.SessionID, Name: md.Name, Epoch: md.Epoch, MinSeq: md.MinSeq, MaxSeq: md.MaxSeq, UpdatedAt: md.UpdatedAt,
-		Lines: func() ([]journal.Part, error) { return store.Lines(md.SessionID) },
+		SessionID: id, Name: md.Name, Epoch: md.Epoch, MinSeq: md.MinSeq, MaxSeq: md.MaxSeq, UpdatedAt: md.UpdatedAt,
+		Lines: func() ([]journal.Part, error) { return store.Lines(id) },
 	}
 }

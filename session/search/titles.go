@@ -49,20 +49,26 @@ func (q *Query) typos(title string) (typos int, ok bool) {
 		return 0, false
 	}
 	folded := Fold(title)
-	var words []string
 	for _, part := range q.parts {
 		if strings.Contains(folded, string(part)) {
 			continue
 		}
-		if words == nil {
-			words = strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		}
-		if utf8.RuneCount(part) < fuzzyFrom || !slices.ContainsFunc(words, func(word string) bool { return near(word, string(part)) }) {
+		if utf8.RuneCount(part) < fuzzyFrom || !hasNear(folded, string(part)) {
 			return 0, false
 		}
 		typos++
 	}
 	return typos, true
+}
+
+// hasNear reports whether a word of a text is near a part.
+func hasNear(text, part string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if near(word, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // fuzzyFrom is how many letters a word has in which one may be wrong.
@@ -71,21 +77,25 @@ const fuzzyFrom = 4
 // near reports whether one letter added, removed, replaced or changed with its neighbour makes
 // one word the other, or the beginning of it.
 func near(word, part string) bool {
-	a, b := []rune(word), []rune(part)
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+	for part != "" {
+		a, n := utf8.DecodeRuneInString(word)
+		b, m := utf8.DecodeRuneInString(part)
+		if n == 0 || a != b {
+			break
+		}
+		word, part = word[n:], part[m:]
 	}
-	a, b = a[n:], b[n:]
-	begins := func(of, with []rune) bool { return len(of) >= len(with) && slices.Equal(of[:len(with)], with) }
+	a, n := utf8.DecodeRuneInString(word)
+	b, m := utf8.DecodeRuneInString(part)
 	switch {
-	case len(b) == 0 || len(b) == 1:
+	case len(part) == m:
 		return true
-	case begins(a, b[1:]): // one too much
+	case strings.HasPrefix(word, part[m:]): // one too much
 		return true
-	case len(a) > 0 && (begins(a[1:], b) || begins(a[1:], b[1:])): // one is missing, or wrong
+	case n > 0 && (strings.HasPrefix(word[n:], part) || strings.HasPrefix(word[n:], part[m:])): // one is missing, or wrong
 		return true
-	default:
-		return len(a) > 1 && a[0] == b[1] && a[1] == b[0] && begins(a[2:], b[2:])
 	}
+	c, k := utf8.DecodeRuneInString(part[m:])
+	d, l := utf8.DecodeRuneInString(word[n:])
+	return l > 0 && a == c && b == d && strings.HasPrefix(word[n+l:], part[m+k:])
 }
