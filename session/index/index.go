@@ -46,6 +46,7 @@ type Index struct {
 	known   map[string]entry
 	keys    map[int64]string
 	last    int64 // the highest id of a passage
+	sample  *sample
 	pending map[string]struct{}
 	tried   map[string]event.Seq // the MaxSeq with which a session could not be read
 	problem string

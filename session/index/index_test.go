@@ -248,6 +248,67 @@ func TestASearchFindsByTheIndexWhatItFindsInTheFiles(t *testing.T) {
 	require.Greater(t, found, 1000)
 }
 
+// The index looks for a few runs of a word or phrase, near each other. It finds what has all of
+// it, wherever that stands, also of few syllables and of the same again and again.
+func TestAPartOfTheSameSyllablesIsFound(t *testing.T) {
+	a := author{rand.New(rand.NewPCG(seed.Of(t), 9))}
+	s := newShelf(t)
+	s.start()
+	log := s.session()
+	syllables := strings.Fields("ab ba an na é 世界 a_b ab")
+	var texts []string
+	for range 400 {
+		var text strings.Builder
+		for range 4 + a.IntN(40) {
+			text.WriteString(syllables[a.IntN(len(syllables))])
+			text.WriteString([]string{"", "", "", " "}[a.IntN(4)])
+		}
+		texts = append(texts, text.String())
+		s.append(log, event.AgentMessage{MessageID: fmt.Sprint(len(texts)), Text: event.Text(text.String())})
+	}
+	s.settled()
+	found := 0
+	for range 150 {
+		from := []rune(texts[a.IntN(len(texts))])
+		at := a.IntN(len(from) - 3)
+		text := strings.TrimSpace(string(from[at:min(len(from), at+3+a.IntN(14))]))
+		if a.IntN(2) == 0 && text != "" {
+			text = `"` + text + `"`
+		}
+		if text == "" {
+			continue
+		}
+		r := search.Request{Text: text, Limit: 1000}
+		want := all(t, s.files, r)
+		require.Equal(t, want, all(t, s.by, r), text)
+		found += len(want)
+	}
+	require.Greater(t, found, 1000)
+}
+
+// What the sample of the index does not have makes its choice of runs a bad one, and hides nothing.
+func TestAWordThatTheSampleDoesNotHaveIsFoundAmongMany(t *testing.T) {
+	s := newShelf(t)
+	s.options.Most = 0
+	s.start()
+	log := s.session()
+	far := strings.Repeat("hay ", 600) // beyond what a sample reads of a text
+	var said []event.Payload
+	for n := range 1500 {
+		text := far + "kilolaba"
+		if n%400 == 5 {
+			text = far + "kilolima"
+		}
+		said = append(said, event.AgentMessage{MessageID: fmt.Sprint(n), Text: event.Text(text)})
+	}
+	s.append(log, said...)
+	s.settled()
+	r := search.Request{Text: "kilolima", Limit: 100}
+	want := all(t, s.files, r)
+	require.Len(t, want, 4)
+	require.Equal(t, want, all(t, s.by, r))
+}
+
 // What the index does not have yet is found in the files: once, and also on the pages after the
 // index has come to it.
 func TestWhatTheIndexDoesNotHaveYetIsFoundInTheFiles(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -22,13 +21,28 @@ func (x *Index) Match(ctx context.Context, r search.Lookup) (found []search.Foun
 	if x.db == nil {
 		return nil, 0, errNone
 	}
-	text, args, none := x.query(r)
+	x.state.Lock()
+	s := x.sample
+	x.state.Unlock()
+	found, below, poor, err := x.match(ctx, r, s)
+	if poor {
+		r.At, r.Most = below, r.Most-len(found)
+		more, end, _, err := x.match(ctx, r, nil)
+		return append(found, more...), end, err
+	}
+	return found, below, err
+}
+
+// match finds passages with the runs that are rare by a sample, or with all runs without one.
+// It ends early, poor, if few of them have a hit.
+func (x *Index) match(ctx context.Context, r search.Lookup, s *sample) (found []search.Found, below int64, poor bool, err error) {
+	text, args, none := x.query(r, s)
 	if none {
-		return nil, 0, nil
+		return nil, 0, false, nil
 	}
 	rows, err := x.db.read.QueryContext(ctx, text, args...)
 	if err != nil {
-		return nil, 0, x.seen(err)
+		return nil, 0, false, x.seen(err)
 	}
 	defer rows.Close() // its error is Err's
 	for n := 1; rows.Next(); n++ {
@@ -36,13 +50,13 @@ func (x *Index) Match(ctx context.Context, r search.Lookup) (found []search.Foun
 		var p search.Passage
 		var pieces, said sql.RawBytes
 		if err := rows.Scan(&id, &key, &p.Type, &p.By, &p.ByID, &pieces, &said); err != nil {
-			return nil, 0, x.seen(err)
+			return nil, 0, false, x.seen(err)
 		}
 		below = id - 1
 		if source, ok := x.sourceOf(key, r.Sources); ok {
 			p.Text = string(said)
 			if p.Pieces, err = decodePieces(pieces, len(p.Text)); err != nil {
-				return nil, 0, x.seen(err)
+				return nil, 0, false, x.seen(err)
 			}
 			if hit, quality, ok := r.Query.In(p); ok && hit.Seq >= source.MinSeq && hit.Seq <= source.MaxSeq {
 				hit.SessionID, hit.Name = source.SessionID, source.Name
@@ -50,10 +64,13 @@ func (x *Index) Match(ctx context.Context, r search.Lookup) (found []search.Foun
 			}
 		}
 		if len(found) == r.Most || n%64 == 0 && time.Now().After(r.Until) {
-			return found, below, nil
+			return found, below, false, nil
+		}
+		if s != nil && n%1024 == 0 && len(found) < n/4 {
+			return found, below, true, nil
 		}
 	}
-	return found, 0, x.seen(rows.Err())
+	return found, 0, false, x.seen(rows.Err())
 }
 
 // sourceOf returns the session of a passage, if it is looked in and its log is the one that was
@@ -69,11 +86,11 @@ func (x *Index) sourceOf(key int64, sources map[string]search.Source) (search.So
 
 // query makes the statement for the passages that may have a hit, and its arguments. None says
 // that there cannot be any.
-func (x *Index) query(r search.Lookup) (text string, args []any, none bool) {
+func (x *Index) query(r search.Lookup, s *sample) (text string, args []any, none bool) {
 	var grams []string
 	for _, part := range r.Query.Parts() {
 		if utf8.RuneCountInString(part) >= gram {
-			grams = append(grams, `"`+strings.ReplaceAll(part, `"`, `""`)+`"`)
+			grams = append(grams, part)
 		}
 	}
 	const columns = "select p.id, p.session, p.type, p.by, p.by_id, p.pieces, p.text from "
@@ -81,7 +98,7 @@ func (x *Index) query(r search.Lookup) (text string, args []any, none bool) {
 	if len(grams) > 0 {
 		id = "texts.rowid"
 		text = columns + "texts cross join passages p on p.id = texts.rowid where texts match ? and texts.rowid <= ?"
-		args = []any{strings.Join(grams, " "), r.At}
+		args = []any{s.expression(grams), r.At}
 	} else {
 		text, args = columns+"passages p where p.id <= ?", []any{r.At}
 	}

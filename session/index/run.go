@@ -43,6 +43,9 @@ func (x *Index) Run(ctx context.Context, feed Feed) {
 		}
 		began := time.Now()
 		left, err := x.step(ctx)
+		if err == nil {
+			err = x.resample(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -165,6 +168,24 @@ func (x *Index) use(db *database, known map[string]entry, last int64) {
 	}
 }
 
+// resample takes a sample if the index has no other, or has twice as much as then.
+func (x *Index) resample(ctx context.Context) error {
+	x.state.Lock()
+	last, of := x.last, x.sample
+	x.state.Unlock()
+	if of != nil && last < 2*of.last || last == 0 {
+		return nil
+	}
+	of, err := takeSample(ctx, x.db.write, last)
+	if err != nil {
+		return err
+	}
+	x.state.Lock()
+	x.sample = of
+	x.state.Unlock()
+	return nil
+}
+
 // load reads how far each session is.
 func load(ctx context.Context, db *sql.DB) (known map[string]entry, last int64, err error) {
 	known = map[string]entry{}
@@ -189,7 +210,7 @@ func load(ctx context.Context, db *sql.DB) (known map[string]entry, last int64, 
 func (x *Index) remove() error {
 	x.close()
 	x.state.Lock()
-	x.damaged, x.known, x.keys, x.last = false, map[string]entry{}, map[int64]string{}, 0
+	x.damaged, x.known, x.keys, x.last, x.sample = false, map[string]entry{}, map[int64]string{}, 0, nil
 	x.state.Unlock()
 	return removeFiles(x.Dir)
 }
