@@ -27,10 +27,12 @@ func (s *segment) origin() (o logfile.Origin, err error) {
 }
 
 // lastLine returns the last line of a file. It is bad if the file is missing or
-// damaged.
+// damaged, or if it is a placeholder in a copy: then another line is in the chain.
 func (s *segment) lastLine() (p logfile.Line, err error) {
 	err = s.with(func(file File, size int64) error {
-		p, err = logfile.EndingAt(file, size)
+		if p, err = logfile.EndingAt(file, size); p.Type() == event.TypeCorrupt {
+			p = logfile.Line{}
+		}
 		p.Body = nil
 		return err
 	})

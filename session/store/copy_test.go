@@ -273,7 +273,7 @@ func resum(line string) []byte {
 // TestACopyIsEqualWhateverHappens copies random logs in random pieces, with restarts,
 // kills and power cuts on both sides.
 func TestACopyIsEqualWhateverHappens(t *testing.T) {
-	for seed := range uint64(soak.Rounds(30, 1000)) {
+	for seed := range uint64(soak.Rounds(10, 1000)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { equalWhateverHappens(t, rand.New(rand.NewPCG(seed, 1))) })
 		})

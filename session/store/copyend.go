@@ -16,7 +16,7 @@ const maxLost = 1 << 24
 type copyEnd struct {
 	id    string
 	seq   event.Seq // of the last line
-	sum   uint32    // of the last line; zero if it is unknown
+	sum   uint32    // of the last line; zero if that is a placeholder, which has another
 	epoch string
 }
 
@@ -32,12 +32,13 @@ func (e *copyEnd) accept(line []byte, file event.Seq, begins bool) (logfile.Line
 		return p, fmt.Errorf("%w: it is not as a log stores it", ErrCopyDamaged)
 	}
 	starts := kind == event.TypeSegmentStart || kind == event.TypeSessionStart && p.Seq == 1
-	if begins && !starts {
+	unread := kind == event.TypeCorrupt // the machine could not read its line
+	if begins && !starts && !unread {
 		return p, fmt.Errorf("%w: %s at seq %d begins a file", ErrCopyDamaged, kind, p.Seq)
 	}
 	declares := kind == event.TypeEpoch || begins && kind == event.TypeSegmentStart
 	switch lost := p.Seq - e.seq - 1; {
-	case begins && e.seq == 0:
+	case begins && starts && e.seq == 0:
 		// A copy may begin where retention left off.
 	case lost < 0, lost > 0 && !declares, lost > maxLost, p.Seq > logfile.FarSeq:
 		return p, fmt.Errorf("%w: it has seq %d, after %d", ErrCopyGap, p.Seq, e.seq)
@@ -49,7 +50,9 @@ func (e *copyEnd) accept(line []byte, file event.Seq, begins bool) (logfile.Line
 			return p, err
 		}
 	}
-	e.seq, e.sum, e.epoch = p.Seq, p.Sum, epoch
+	if e.seq, e.sum, e.epoch = p.Seq, p.Sum, epoch; unread {
+		e.sum = 0
+	}
 	return p, nil
 }
 

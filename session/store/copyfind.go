@@ -62,9 +62,7 @@ func openCopyFile(fsys FS, dir string, sealed []*segment) (File, error) {
 		}
 		return nil, fmt.Errorf("open the copy: %w", err)
 	}
-	if err := fsys.Remove(filepath.Join(dir, nextName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(err, file.Close())
-	}
+	removeHalfMade(fsys, dir)
 	return file, nil
 }
 

@@ -6,13 +6,11 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/journal"
-	"github.com/abidehub/abide/session/store/blobs"
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
@@ -74,27 +72,10 @@ func (r *recovery) loseMeta(why error) error {
 	return r.keepMetadata()
 }
 
-// removeStale removes incomplete files of a crash, which no other file refers to.
+// removeStale removes incomplete files of a crash.
 func (r *recovery) removeStale() {
-	names, err := r.fs.ReadDir(r.dir)
-	if err != nil {
-		return // the next step reports it
-	}
-	for _, n := range names {
-		if name := n.Name(); isHalfMade(name) {
-			if r.fs.Remove(filepath.Join(r.dir, name)) == nil {
-				r.did("removed %s, which a crash left half made", name)
-			}
-		}
-	}
-	folder := filepath.Join(r.dir, blobs.Dir)
-	if names, err = r.fs.ReadDir(folder); err != nil || disk.IsLink(r.fs, folder) {
-		return // there are none that are the session's
-	}
-	for _, n := range names {
-		if strings.HasSuffix(n.Name(), disk.TempSuffix) && r.fs.Remove(filepath.Join(folder, n.Name())) == nil {
-			r.did("removed half a blob, %s", n.Name())
-		}
+	for _, did := range removeHalfMade(r.fs, r.dir) {
+		r.did("%s", did)
 	}
 }
 

@@ -227,6 +227,14 @@ func (l skipping) ReadAfter(ctx context.Context, after event.Seq, n int) (event.
 	return l.Log.ReadAfter(ctx, after, n)
 }
 
+type unended struct{ journal.Log }
+
+func (l unended) ReadLines(ctx context.Context, after event.Seq, n int) (journal.Stretch, error) {
+	s, err := l.Log.ReadLines(ctx, after, n)
+	s.Lines = bytes.TrimSuffix(s.Lines, []byte("\n"))
+	return s, err
+}
+
 type shortPages struct{ journal.Log }
 
 func (l shortPages) ReadBefore(ctx context.Context, before event.Seq, limit int) (event.Batch, error) {
@@ -432,6 +440,7 @@ func TestABrokenJournalFailsTheSuite(t *testing.T) {
 		{"forgets flushed metadata", "flushed metadata outlives a kill", logs(func(l journal.Log) journal.Log { return lazy{l} })},
 		{"lets a caller set numbers", "the numbers of the metadata belong to the journal", logs(func(l journal.Log) journal.Log { return anyNumbers{l, new(event.Seq)} })},
 		{"skips an event", "readers get every event once, in order", logs(func(l journal.Log) journal.Log { return skipping{l} })},
+		{"returns half a line", "a stored line is the event with its checksum", logs(func(l journal.Log) journal.Log { return unended{l} })},
 		{"returns short pages", "a log is what was appended to it", logs(func(l journal.Log) journal.Log { return shortPages{l} })},
 		{"never rings", "a change closes the channel", logs(func(l journal.Log) journal.Log { return silent{l} })},
 		{"makes up derived files", "derived files may go at any time", logs(func(l journal.Log) journal.Log { return madeUp{l} })},

@@ -3,6 +3,8 @@ package journaltest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"iter"
@@ -66,6 +68,37 @@ func reads(t T, s Subject) {
 	_, found, err = l.SeqAt(ctx, events[len(events)-1].Time.Add(time.Hour))
 	require.NoError(t, err)
 	require.False(t, found)
+	require.NoError(t, h.Close())
+}
+
+func storedLines(t T, s Subject) {
+	ctx := context.Background()
+	h, l := fresh(t, s)
+	for range 40 {
+		put(t, l, message(strings.Repeat("w", 50)))
+	}
+	last := l.Marks().Visible
+	for after := event.Seq(0); after < last; {
+		found, err := l.ReadLines(ctx, after, 500)
+		require.NoError(t, err)
+		require.Greater(t, found.Last, after)
+		require.LessOrEqual(t, found.File, after+1)
+		events, err := l.ReadAfter(ctx, after, 1<<20)
+		require.NoError(t, err)
+		var want strings.Builder
+		for e := range events.UpTo(found.Last).Headers() {
+			body := e.JSON[:len(e.JSON)-1]
+			fmt.Fprintf(&want, "%s,\"crc\":\"%08x\"}\n", body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+		}
+		require.Equal(t, want.String(), string(found.Lines))
+		after = found.Last
+	}
+	one, err := l.ReadLines(ctx, last-2, 1)
+	require.NoError(t, err)
+	require.Equal(t, last-1, one.Last, "there is at least one line")
+	none, err := l.ReadLines(ctx, last, 1)
+	require.NoError(t, err)
+	require.Equal(t, journal.Stretch{Last: last}, none)
 	require.NoError(t, h.Close())
 }
 

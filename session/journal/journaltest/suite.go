@@ -82,6 +82,7 @@ func Promises() []Promise {
 		{"flushed metadata outlives a kill", flushes},
 		{"the numbers of the metadata belong to the journal", numbers},
 		{"readers get every event once, in order", reads},
+		{"a stored line is the event with its checksum", storedLines},
 		{"a change closes the channel", rings},
 		{"derived files may go at any time", derives},
 		{"small files are replaced whole and fenced", keepsFiles},

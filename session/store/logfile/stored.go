@@ -47,3 +47,6 @@ func AppendStored(dst, object []byte) []byte {
 	dst, _ = AppendCRC(append(dst, object[:len(object)-1]...), start)
 	return dst
 }
+
+// Type is the type of the event; empty if the line is not in the exact form of a log.
+func (p Line) Type() event.Type { return bodyType(p.Body) }
