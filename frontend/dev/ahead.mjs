@@ -4,7 +4,7 @@
  * @returns {import('vite').Plugin}
  */
 export function sessionAhead() {
-  const wanted = ['ui/session/Session.svelte', 'markdown/prose.ts']
+  const wanted = ['ui/session/Session.svelte']
   return {
     name: 'abide-session-ahead',
     enforce: 'post',

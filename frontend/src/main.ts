@@ -17,7 +17,8 @@ import App from './ui/App.svelte'
 import { Screens } from './ui/app.svelte'
 import './ui/theme.css'
 import './ui/looks.css'
-import { loadSession, markdown } from './ui/lazy'
+import { calmed } from './ui/calm'
+import { loadSession } from './ui/lazy'
 import { parseRoute } from './ui/router.svelte'
 
 const store = new Store()
@@ -69,7 +70,8 @@ addEventListener('vite:preloadError', () => {
 
 // The code of the screen in the address loads beside the dial, not after it.
 const route = parseRoute(location.pathname, location.search)
-const needed = route.screen === 'session' ? [loadSession(), markdown.load()] : []
+const opens = route.screen === 'session'
+const needed = opens ? [loadSession()] : []
 
 /**
  * The service worker, which keeps the app's own files on the device. It fetches all of them, and so
@@ -110,6 +112,7 @@ const shellMs = 3_000
 void Promise.race([Promise.allSettled(needed), new Promise((late) => setTimeout(late, partsMs))]).then(() => {
   const target = document.getElementById('app')!
   target.replaceChildren()
+  setTimeout(calmed, opens ? partsMs : 0)
   mount(App, { target, props: { screens } })
   setTimeout(() => void keepShell().catch(() => {}), shellMs)
 })
@@ -129,7 +132,7 @@ if (code) {
 
 function begin(): void {
   const last = keptList.read()
-  if (last) store.dispatch({ kind: 'listed', sessions: last })
+  if (last?.length) store.dispatch({ kind: 'listed', sessions: last })
   // The session in the address is followed by the first dial, with no other trip before it.
   if (route.screen === 'session') hub.follow(route.id)
   hub.connection.start()

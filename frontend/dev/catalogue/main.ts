@@ -7,6 +7,7 @@ import { Store } from '../../src/state/store'
 import App from '../../src/ui/App.svelte'
 import { Screens } from '../../src/ui/app.svelte'
 import * as lazy from '../../src/ui/lazy'
+import { calmed } from '../../src/ui/calm'
 import { loadBodies, loadJson, loadLarge, loadLargeDiff } from '../../src/ui/feed/body'
 import { loadAsked } from '../../src/ui/session/asking'
 import * as rarely from '../../src/ui/session/rarely'
@@ -56,6 +57,7 @@ async function parts(): Promise<void> {
     loadLargeDiff,
     loadAsked,
   ]
+  calmed()
   await Promise.all([markdown.load(), speech.load(), ...loads.map((load) => load())])
 }
 

@@ -1,6 +1,7 @@
 // The functions that the bench runs in a page to measure it.
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { CDPSession, Page } from 'playwright-core'
 import type { Screen } from './screen.ts'
 
@@ -165,4 +166,44 @@ export function size(folder: string): number {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((f) => f.isFile())
     .reduce((n, f) => n + statSync(join(f.parentPath, f.name)).size, 0)
+}
+
+/**
+ * Opens an address without the cache, and returns the scripts that were asked for before a part of the page was there, with
+ * their sizes as gzip makes them.
+ */
+export async function scriptsUntil(page: Page, url: string, there: string) {
+  const cdp = await throttled(page, { cache: false })
+  const bodies = new Map<string, Promise<Buffer>>()
+  page.on('response', (r) => {
+    if (r.request().resourceType() === 'script')
+      bodies.set(
+        r.url(),
+        r.body().catch(() => Buffer.alloc(0)),
+      )
+  })
+  await page.addInitScript((part) => {
+    new MutationObserver((_, watching) => {
+      if (!document.querySelector(part)) return
+      watching.disconnect()
+      Object.assign(window, { there: performance.now() })
+    }).observe(document, { subtree: true, childList: true })
+  }, there)
+  await page.goto(url)
+  await page.waitForFunction(() => 'there' in window)
+  const names = await page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .filter((e) => e.startTime < (window as unknown as { there: number }).there)
+      .map((e) => e.name),
+  )
+  const files = names.flatMap((name) => (bodies.has(name) ? [{ name, body: bodies.get(name)! }] : []))
+  const weighed = await Promise.all(
+    files.map(async ({ name, body }) => ({
+      name: name.slice(name.lastIndexOf('/') + 1),
+      bytes: gzipSync(await body, { level: 9 }).length,
+    })),
+  )
+  await cdp.detach()
+  return weighed
 }

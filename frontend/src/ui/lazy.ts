@@ -1,6 +1,7 @@
 import type { Renderer } from '../markdown/render'
 import type { Feed } from '../state/feed'
 import type { Seq } from '../wire/gen'
+import { later } from './calm'
 import { comparer } from './feed/changes.svelte'
 
 type Make = (element: HTMLElement, whole: boolean) => Renderer
@@ -13,7 +14,13 @@ class Part<T> {
   constructor(private readonly fetch: () => Promise<T>) {}
 
   load(): Promise<T> {
-    return (this.loading ??= this.fetch().then((part) => (this.here = part)))
+    return (this.loading ??= this.fetch().then(
+      (part) => (this.here = part),
+      (error: unknown) => {
+        this.loading = undefined // the next wish tries again
+        throw error
+      },
+    ))
   }
 }
 
@@ -60,9 +67,8 @@ export const loadChips = () => import('./session/Chips.svelte')
 export const loadOptions = dialog((all) => all.OptionsSheet)
 export const loadSchedule = dialog((all) => all.Schedule)
 
-const acts =
-  <T>(of: (parts: typeof import('./list/acts')) => T) =>
-  async () => ({ default: of(await import('./list/acts')) })
+const acts = <T>(of: (parts: typeof import('./list/acts')) => T) =>
+  later(async () => ({ default: of(await import('./list/acts')) }))
 
 export const loadAddHint = acts((all) => all.AddHint)
 export const loadEmpty = acts((all) => all.Empty)
@@ -81,15 +87,14 @@ const finding =
 
 export const loadFind = finding((all) => all.Find)
 export const loadMarks = finding((all) => all.Marks)
-export const loadInspector = () => import('./session/Inspector.svelte')
 export const loadSession = () => import('./session/Session.svelte')
 export const loadPlain = () => import('./plain/Plain.svelte')
 export const loadReview = () => comparing(import('./review/Review.svelte'))
 export const loadFileScreen = () => import('./files/FileScreen.svelte')
-export const loadPutAway = () => import('./list/PutAway.svelte')
-export const loadTellHint = () => import('./list/TellHint.svelte')
+export const loadPutAway = later(() => import('./list/PutAway.svelte'))
+export const loadTellHint = later(() => import('./list/TellHint.svelte'))
 export const loadLineTags = () => import('./list/Tags.svelte')
-export const loadBranchCounts = () => import('./list/BranchCounts.svelte')
+export const loadBranchCounts = later(() => import('./list/BranchCounts.svelte'))
 export const loadBranchState = () => import('./files/BranchState.svelte')
 export const loadBranchPanel = () => import('./files/BranchPanel.svelte')
 export const loadLeftCopy = () => import('./list/LeftCopy.svelte')
@@ -107,6 +112,5 @@ export const loadAgentLogin = () => import('./settings/AgentLogin.svelte')
 export const loadPast = () => import('./list/Past.svelte')
 export const loadGranted = () => import('./parts/Granted.svelte')
 export const loadPair = () => import('./Pair.svelte')
-export const loadEntry = () => import('./session/Entry.svelte')
 export const loadPermission = () => comparing(import('./session/PermissionSheet.svelte'))
 export const loadDiff = () => comparing(import('./feed/Diff.svelte'))

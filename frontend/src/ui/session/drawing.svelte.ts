@@ -1,20 +1,30 @@
-import { untrack } from 'svelte'
+import { tick, untrack } from 'svelte'
+import { openPermissions } from '../../state/select'
 import type { SessionState } from '../../state/session'
 import type { Screens } from '../app.svelte'
+import { calmed } from '../calm'
 import { bodied, loadBodies } from '../feed/body'
+import { loadPermission, markdown } from '../lazy'
+import { ahead } from '../parts/ahead'
 import { loadAsked } from './asking'
 
-/** Loads the parts of a session's feed. */
+/** The loader of a question's sheet. */
+export const sheetOf = (form: boolean) => (form ? loadAsked : loadPermission)
+
+/** Loads the parts of a session: those of a question that is open, then those of its feed. */
 export class Drawing {
+  /** A question's sheet has its parts: it is in the page before the feed, which loads the parser of Markdown. */
+  asked = $state(false)
   /** The feed has its parts: it comes with them, and then stays. */
   done = $state(false)
 
   constructor(app: Screens, session: () => SessionState | undefined) {
     const ready = $derived(session()?.status === 'ready')
     $effect(() => {
-      if (this.done || !ready || !app.framed) return
-      if (bodied(untrack(() => session()!.feed.items))) void loadBodies().then(() => (this.done = true))
-      else this.done = true
+      if (!this.done && ready && app.framed) void untrack(() => this.load(session()!))
+    })
+    $effect(() => {
+      if (session()?.shut || session()?.status === 'gone') calmed()
     })
     $effect(() => {
       if (!ready) return
@@ -25,5 +35,16 @@ export class Drawing {
       }, 2_000)
       return () => clearTimeout(timer)
     })
+  }
+
+  private async load(session: SessionState): Promise<void> {
+    const [asked] = openPermissions(session)
+    // The sheet says itself that it could not be loaded.
+    if (asked) await ahead(sheetOf(asked.ask?.form !== undefined)).catch(() => {})
+    this.asked = true
+    if (asked) await tick()
+    calmed()
+    await Promise.all([markdown.load().catch(() => {}), bodied(session.feed.items) && loadBodies()])
+    this.done = true
   }
 }

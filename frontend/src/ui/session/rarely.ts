@@ -1,4 +1,8 @@
+import { later } from '../calm'
 import { comparing } from '../lazy'
+
+export const loadInspector = later(() => import('./Inspector.svelte'))
+export const loadEntry = () => import('./Entry.svelte')
 
 // The parts of a session that most sessions do not show.
 const rare =
