@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { barriers } from './rig/axe.ts'
-import { phone } from './rig/browser.ts'
+import { desktop, phone } from './rig/browser.ts'
 import { repository } from './rig/git.ts'
 import { paired } from './rig/paired.ts'
 import { shot } from './rig/shot.ts'
@@ -37,7 +37,8 @@ test('a message has no row of buttons, and a long press on it opens its acts', a
     'Select text',
     'Copy link',
     'Comment…',
-    'Fork from here…',
+    'Fork from here',
+    'Fork elsewhere…',
   ])
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -56,7 +57,36 @@ test('a message has no row of buttons, and a long press on it opens its acts', a
   await page.close()
 })
 
-test('a fork from the middle takes three taps, and asks for the files of that time', async () => {
+test.each([
+  ['by touch, in two taps', phone],
+  ['at the desk, in two clicks', desktop],
+])('a fork from the middle is made %s', async (_, size) => {
+  const id = await at.hub.newSession('Forked at once', 'told')
+  await at.hub.turn(id, JSON.stringify([say('Up to here.')]))
+  const { seq } = await at.hub.event(id, 'turn_end')
+  await at.hub.turn(id, JSON.stringify([say('Not this.')]))
+  const { page, feed } = await at.device.watch(id, size)
+  const menu = page.getByRole('menu', { name: 'Message' })
+  const words = feed.getByText('Up to here.', { exact: true })
+  const choice = menu.getByRole('menuitem', { name: 'Fork from here' })
+  if (size === phone) {
+    await hold(words, menu)
+    await tap(choice)
+  } else {
+    await words.hover()
+    await feed.getByRole('button', { name: 'Message actions' }).first().click()
+    await choice.click()
+  }
+  await page.waitForURL((url) => url.pathname.startsWith('/s/') && url.pathname !== `/s/${id}`)
+  const made = new URL(page.url()).pathname.slice('/s/'.length)
+  const { forked_from, workspace } = await at.hub.api<SessionInfo>('GET', `/api/sessions/${made}`)
+  expect(forked_from).toMatchObject({ session_id: id })
+  expect(forked_from!.seq).toBeLessThan(seq)
+  expect(workspace).toBe(at.hub.workspace)
+  await page.close()
+})
+
+test('a fork elsewhere asks for the folder, and for the files of that time', async () => {
   const git = repository(at.hub.workspace)
   writeFileSync(join(at.hub.workspace, 'a.txt'), 'a')
   git('add', '.')
@@ -69,7 +99,7 @@ test('a fork from the middle takes three taps, and asks for the files of that ti
   const { page } = screen
   const menu = page.getByRole('menu', { name: 'Message' })
   await hold(screen.feed.getByText('Up to here.', { exact: true }), menu)
-  await tap(menu.getByRole('menuitem', { name: 'Fork from here…' }))
+  await tap(menu.getByRole('menuitem', { name: 'Fork elsewhere…' }))
   const form = page.getByRole('dialog', { name: 'Fork' })
   await tap(form.getByText('In a new git worktree'))
   expect(await form.getByRole('combobox', { name: 'Its files' }).locator('option').allInnerTexts()).toEqual([

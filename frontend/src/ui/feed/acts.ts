@@ -3,6 +3,7 @@ import ArrowUpToLine from '@lucide/svelte/icons/arrow-up-to-line'
 import Clock from '@lucide/svelte/icons/clock'
 import Copy from '@lucide/svelte/icons/copy'
 import FileText from '@lucide/svelte/icons/file-text'
+import FolderTree from '@lucide/svelte/icons/folder-tree'
 import GitFork from '@lucide/svelte/icons/git-fork'
 import Link from '@lucide/svelte/icons/link'
 import ListPlus from '@lucide/svelte/icons/list-plus'
@@ -67,7 +68,14 @@ export function messageActs(
       act: async () =>
         (await app.field(import('../review/remark'))).onMessage(app, view, item.last, item.text),
     },
-    scope === 'owner' && { name: t`Fork from here…`, icon: GitFork, act: () => app.fork(item.last) },
+    // An imported session's folder is of another machine: there the dialog asks for one.
+    scope === 'owner' &&
+      !app.state.list?.get(view.id)?.imported && {
+        name: t`Fork from here`,
+        icon: GitFork,
+        act: async () => (await import('../review/forknow')).forkNow(app, view.id, item.last),
+      },
+    scope === 'owner' && { name: t`Fork elsewhere…`, icon: FolderTree, act: () => app.fork(item.last) },
     prompt !== null &&
       scope === 'owner' &&
       !app.state.list?.get(view.id)?.imported && {
