@@ -65,9 +65,9 @@ type Request struct {
 	Cursor string
 }
 
-// Page is the result of one call. The hits of the index are first: of the newest 500 the
-// sessions with the best come first, of equals the newest, then of the next. What the index does not have yet
-// follows, ordered by session, then by event, newest first in both. In one session the newest
+// Page is the result of one call. The hits of the index are first: of the 500 that it read last
+// the sessions with the best come first, of equals the newest, then of the next 500. An index
+// that is made again reads in another order. What the index does not have yet follows, ordered by session, then by event, newest first in both. In one session the newest
 // is first. A page without hits need not be the last: its time may have been up.
 type Page struct {
 	Result
