@@ -30,6 +30,8 @@ type ListQuery struct {
 	Tags []string
 	// Text keeps the sessions with all its words in their line.
 	Text string
+	// Machine keeps the sessions of the machine with this id, or here for the hub's own.
+	Machine string
 	// Sort is the order: updated, created or name; empty is updated.
 	Sort string
 	// Limit is the size of the page, 200 at most; 0 takes the hub's.
@@ -41,7 +43,7 @@ type ListQuery struct {
 // List asks for one page of sessions.
 func (h *Hub) List(ctx context.Context, q ListQuery) (wire.SessionPage, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": q.Status, "lifecycle": q.Lifecycle, "project": q.Project, "q": q.Text, "sort": q.Sort, "cursor": q.Cursor} {
+	for name, value := range map[string]string{"status": q.Status, "lifecycle": q.Lifecycle, "project": q.Project, "q": q.Text, "machine": q.Machine, "sort": q.Sort, "cursor": q.Cursor} {
 		if value != "" {
 			query.Set(name, value)
 		}

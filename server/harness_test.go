@@ -25,6 +25,7 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/gitstate"
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/outgoing"
 	"github.com/abidehub/abide/internal/schedule"
@@ -67,6 +68,8 @@ type hub struct {
 	stop      func()
 	logins    chan context.Context
 	typing    *atomic.Int64
+	machines  *machines.Home
+	member    *machines.Member
 }
 
 type hubOptions struct {
@@ -143,7 +146,11 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.schedules = schedule.Open(schedule.Options{
 		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
 	})
-	h.server, err = server.New(server.Options{Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
+	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Logger: logger, Now: o.now, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
+	require.NoError(t, err)
+	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond})
+	require.NoError(t, err)
+	h.server, err = server.New(server.Options{Machines: h.machines, Member: h.member, Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
 		Manager: h.manager, Jobs: runner, Schedules: h.schedules, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
 			"index.html":             {Data: []byte("<!doctype html><title>app</title>")},
@@ -154,7 +161,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 3)
+	served := make(chan error, 4)
 	go func() {
 		if !o.untold {
 			h.notify.Run(ctx)
@@ -168,13 +175,18 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		}
 		served <- nil
 	}()
+	go func() {
+		h.member.Run(ctx, h.server.ForHome())
+		served <- nil
+	}()
 	var once sync.Once
 	h.stop = func() {
 		once.Do(func() {
 			cancel()
-			for range 3 {
+			for range 4 {
 				require.NoError(t, <-served)
 			}
+			h.machines.Close()
 			closing, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			require.NoError(t, h.manager.Close(closing))

@@ -13,21 +13,25 @@ import (
 // received, and the bells for changes: of the sessions, of its person's read marks,
 // and of credentials.
 type listNews struct {
-	changed, read, granted <-chan struct{}
-	version, readVersion   uint64
-	grants                 []wire.Grant
+	changed       [2]<-chan struct{}
+	read, granted <-chan struct{}
+	version       listVersion
+	readVersion   uint64
+	grants        []wire.Grant
 }
 
 // listNow returns a listNews that begins now.
 func (c *SessionWSClient) listNow() listNews {
 	n := c.listen()
-	_, _, n.version = c.server.sessions.ChangesSince(math.MaxUint64)
+	_, _, n.version = c.server.sessions.ChangesSince(lastVersion)
 	_, n.readVersion = c.server.manager.Reads().Since("", math.MaxUint64)
 	return n
 }
 
 // more reports whether there are changes to send.
-func (n listNews) more() bool { return rung(n.changed) || rung(n.read) || rung(n.granted) }
+func (n listNews) more() bool {
+	return rung(n.changed[0]) || rung(n.changed[1]) || rung(n.read) || rung(n.granted)
+}
 
 func (c *SessionWSClient) listen() listNews {
 	n := listNews{changed: c.server.sessions.Changed(), read: c.server.manager.Reads().Changed(c.grant.Load().Person())}

@@ -29,6 +29,7 @@ const (
 	act                 // that may act in it
 	manage              // that may manage it
 	owner               // that may manage the hub
+	machine             // or of a machine: none of these
 )
 
 // routeNeeds has a row for each route. A registered route without a row fails the
@@ -58,6 +59,8 @@ func routeNeeds() map[string]need {
 		"PATCH " + one: manage, "DELETE " + one: manage, "POST " + one + "/reopen": manage, "POST " + one + "/end": manage,
 		"POST " + one + "/authenticate": manage, "POST " + one + "/mode": manage, "POST " + one + "/option": manage, "POST " + one + "/rules": manage, "DELETE " + one + "/rules/{rule}": manage,
 		"GET /api/devices": owner, "POST /api/devices/seen": owner, "PATCH /api/devices/{device}": owner, "DELETE /api/devices/{device}": owner,
+		"GET /api/machines": owner, "POST /api/machines/links": owner, "PATCH /api/machines/{machine}": owner, "DELETE /api/machines/{machine}": owner, "POST /api/home": owner, "DELETE /api/home": owner,
+		"POST /api/machines/join": open, "GET /api/machine": machine,
 		"POST /api/pairings":              owner,
 		"GET /api/agents/{name}/sessions": owner, "POST /api/agents/{name}/adopt": owner, "GET /api/agents/setup": owner, "POST /api/agents": owner, "POST /api/agents/{name}/check": owner, "POST /api/agents/{name}/login": owner,
 		"GET /api/agents/{name}/login": owner, "DELETE /api/agents/{name}/login": owner, "POST /api/agents/{name}/login/input": owner, "POST /api/agents/{name}/logout": owner,
@@ -174,7 +177,7 @@ func TestEveryRouteForEveryCredentialHostAndOrigin(t *testing.T) {
 					if method != "GET" {
 						body = "not what is asked for"
 					}
-					if !p.good && hostName == "good" {
+					if (!p.good || n == machine) && hostName == "good" {
 						// So that wrong credentials are not delayed. All together it must be
 						// less than the life of a page.
 						clock.Add(int64(15 * time.Second))
@@ -201,6 +204,8 @@ func cellOf(n need, p presented, goodHost bool, origin string) int {
 		return 421
 	case origin == "cross", origin == "null":
 		return 403
+	case n == machine:
+		return 401
 	case origin == "no" && (page || n > ownPage && p.cookie):
 		return 403
 	case n == open:

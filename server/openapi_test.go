@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -216,6 +217,11 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 	h.api("POST", "/api/schedules", daily).decode(t, &schedule)
 	oneSchedule := "/api/schedules/" + schedule.ScheduleID
 
+	joinCode, _, err := h.machines.NewLink()
+	require.NoError(t, err)
+	home := startHub(t, hubOptions{})
+	homeCode, _, err := home.machines.NewLink()
+	require.NoError(t, err)
 	calls := []apiCall{
 		{"GET", "/api/schedules", "", nil},
 		{"POST", "/api/schedules", "", daily},
@@ -238,6 +244,13 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"GET", "/api/devices", "", nil},
 		{"POST", "/api/devices/seen", "", map[string]string{"until": "2026-01-01T00:00:00Z"}},
 		{"POST", "/api/pairings", "", nil},
+		{"POST", "/api/machines/links", "", nil},
+		{"POST", "/api/machines/join", "", map[string]string{"code": joinCode, "id": "00000000000000aa", "name": "laptop", "allow": "read"}},
+		{"GET", "/api/machines", "", nil},
+		{"PATCH", "/api/machines/{machine}", "/api/machines/00000000000000aa", map[string]string{"name": "the laptop"}},
+		{"DELETE", "/api/machines/{machine}", "/api/machines/00000000000000aa", nil},
+		{"POST", "/api/home", "", map[string]string{"link": machines.Link(home.origin(), homeCode)}},
+		{"DELETE", "/api/home", "", nil},
 		{"GET", "/api/push", "", nil},
 		{"POST", "/api/push/subscriptions", "", browserSubscription()},
 		{"POST", "/api/push/subscriptions/{subscription}/test", "/api/push/subscriptions/" + told.id + "/test", nil},
@@ -403,7 +416,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 	}
 	for path, operations := range doc.Paths {
 		for method := range operations {
-			if name := strings.ToUpper(method) + " " + path; !strings.HasSuffix(path, "/ws") && path != "/api/jobs/{id}/events" { // which do not end
+			if name := strings.ToUpper(method) + " " + path; !strings.HasSuffix(path, "/ws") && path != "/api/machine" && path != "/api/jobs/{id}/events" { // which do not end
 				require.True(t, asked[name], "%s is documented, but this test does not call it", name)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/schedule"
 	"github.com/abidehub/abide/internal/workspace"
@@ -57,6 +58,10 @@ type Options struct {
 	Folders api.Folders
 	// Agents sets agents up; nil refuses that.
 	Agents api.AgentSetup
+	// Machines are the hubs that joined this one. Member is this hub as a machine of
+	// another; its Run is the caller's.
+	Machines *machines.Home
+	Member   *machines.Member
 	// Logger takes messages for an operator; nil discards it.
 	Logger *slog.Logger
 	Timing Timing
@@ -119,7 +124,7 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		sessions: managed{o.Manager}, manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
+		sessions: merged{managed{o.Manager}, o.Machines}, manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), ctx: ctx, cancel: cancel,
 	}
@@ -130,6 +135,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.api = api.New(api.Parts{
 		Manager: o.Manager, Jobs: o.Jobs, Schedules: o.Schedules, Registry: o.Registry, Door: o.Door, Audit: o.Audit, Notify: o.Notify, Files: o.Files, Folders: o.Folders, Agents: o.Agents,
+		Machines: o.Machines, Member: o.Member,
 		HubID: o.HubID, Version: o.Version, Logger: o.Logger, Request: o.Timing.Request, Live: live{s},
 	})
 	return s, nil

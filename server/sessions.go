@@ -2,10 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
+	"math"
 
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/api"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
 )
 
 // sessions are the sessions that clients watch and list. A change that a client asks for goes
@@ -20,15 +24,19 @@ type sessions interface {
 	// Info returns a session's line of the list.
 	Info(ctx context.Context, id string) (list.Info, error)
 	// ChangesSince returns the lines that changed after a version, the ids of the sessions
-	// that are gone, and the version now. Changed is its bell.
-	ChangesSince(version uint64) (changed []list.Info, gone []string, now uint64)
-	Changed() <-chan struct{}
+	// that are gone, and the version now. Changed are its bells.
+	ChangesSince(version listVersion) (changed []list.Info, gone []string, now listVersion)
+	Changed() [2]<-chan struct{}
 }
+
+// listVersion is a version of the list: of this hub's sessions, and of those of machines.
+type listVersion struct{ own, others uint64 }
+
+// lastVersion is after every version.
+var lastVersion = listVersion{math.MaxUint64, math.MaxUint64}
 
 // managed are the sessions of a manager.
 type managed struct{ *session.Manager }
-
-var _ sessions = managed{}
 
 func (m managed) Watch(ctx context.Context, id string) (api.Watched, error) {
 	b, err := m.Readable(ctx, id)
@@ -41,4 +49,34 @@ func (m managed) Watch(ctx context.Context, id string) (api.Watched, error) {
 func (m managed) Closed(ctx context.Context, id string) error {
 	_, err := m.Session(ctx, id)
 	return err
+}
+
+// merged are the sessions of this hub and of the machines that joined it. Of two with one id
+// this hub's counts.
+type merged struct {
+	managed
+	machines *machines.Home
+}
+
+var _ sessions = merged{}
+
+func (m merged) Info(ctx context.Context, id string) (list.Info, error) {
+	info, err := m.managed.Info(ctx, id)
+	if errors.Is(err, state.ErrNotFound) {
+		if _, line, known := m.machines.Of(id); known {
+			return line, nil
+		}
+	}
+	return info, err
+}
+
+func (m merged) ChangesSince(v listVersion) (changed []list.Info, gone []string, now listVersion) {
+	changed, gone, now.own = m.Manager.ChangesSince(v.own)
+	lines, left, others := m.machines.LinesSince(v.others)
+	now.others = others
+	return append(changed, lines...), append(gone, left...), now
+}
+
+func (m merged) Changed() [2]<-chan struct{} {
+	return [2]<-chan struct{}{m.Manager.Changed(), m.machines.LinesChanged()}
 }

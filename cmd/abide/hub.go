@@ -19,6 +19,7 @@ import (
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jobs"
 	"github.com/abidehub/abide/internal/localhub"
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/record"
 	"github.com/abidehub/abide/internal/schedule"
@@ -60,6 +61,8 @@ type hub struct {
 	jobs      *jobs.Runner
 	schedules *schedule.Schedules
 	notify    *notify.Notifier
+	machines  *machines.Home
+	member    *machines.Member
 	server    *server.Server
 	listeners []net.Listener
 
@@ -136,15 +139,32 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	if err != nil {
 		return h, err
 	}
+	if err := h.openMachines(); err != nil {
+		return h, err
+	}
 	page, _ := frontend.Index()
 	h.server, err = server.New(server.Options{
 		Manager: h.manager, Jobs: h.jobs, Schedules: h.schedules, Registry: h.registry, Door: h.door, Notify: h.notify, Audit: h.audit, HubID: h.store.HubID(), Version: versionText(),
-		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, Agents: h.agentGate(), App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
+		Files: workspace.New(folders.git, own), Folders: folderGate{loader, own, h.reconfigure}, Agents: h.agentGate(), Machines: h.machines, Member: h.member, App: frontend.FS(), Page: page, Logger: logger, Limits: server.Limits{Clients: c.Limits.Clients},
 	})
 	if err != nil {
 		return h, err
 	}
 	return h, h.tellAddr()
+}
+
+// openMachines opens what joins this hub to others. Neither part does anything before a link
+// is made or spent.
+func (h *hub) openMachines() (err error) {
+	listed := func(id string) bool {
+		_, listed := h.store.Journal().Listed(id)
+		return listed
+	}
+	if h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: h.dir, ID: h.store.HubID(), Has: listed, Logger: h.logger}); err != nil {
+		return err
+	}
+	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: h.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: versionText(), Logger: h.logger})
+	return err
 }
 
 // ownersEnv marks the programs that the hub runs as its owner would.
@@ -304,6 +324,7 @@ func (h *hub) serve(ctx context.Context) error {
 	h.beside.Go(func() { h.jobs.Run(h.ctx) })
 	h.beside.Go(func() { h.schedules.Run(h.ctx) })
 	h.run("recordings", h.takeRecordings)
+	h.beside.Go(func() { h.member.Run(h.ctx, h.server.ForHome()) })
 	return h.server.Serve(ctx, h.listeners...)
 }
 
@@ -395,6 +416,9 @@ func (h *hub) close() error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // serve has already closed them
 			errs = append(errs, err)
 		}
+	}
+	if h.machines != nil {
+		h.machines.Close()
 	}
 	if h.manager != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)

@@ -65,6 +65,12 @@ const (
 	TokenMade        Verb = "token_made"        // detail: id, name, scope
 	AccessRenamed    Verb = "access_renamed"    // detail: id, name
 	AccessRevoked    Verb = "access_revoked"    // detail: id
+	MachineLink      Verb = "machine_link"      // a link with which one machine joins was made
+	MachineJoined    Verb = "machine_joined"    // detail: id, name, what it allows
+	MachineRenamed   Verb = "machine_renamed"   // detail: id, name
+	MachineForgotten Verb = "machine_forgotten" // detail: id
+	HomeJoined       Verb = "home_joined"       // this hub joined a home; detail: its address, what is allowed
+	HomeLeft         Verb = "home_left"
 	RuleAdded        Verb = "rule_added"        // detail: the rule
 	RuleRevoked      Verb = "rule_revoked"      // detail: the rule's id
 	FolderAllowed    Verb = "folder_allowed"    // detail: its path; it was written into the configuration

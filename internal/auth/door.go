@@ -113,7 +113,7 @@ func (d *Door) Admit(ctx context.Context, r *http.Request, gate Gate) (Grant, er
 	if !slices.Contains(*d.names.Load(), strings.ToLower(r.Host)) {
 		return Grant{}, &Refusal{Status: http.StatusMisdirectedRequest, Message: "this hub does not answer to that name; add it to public_names if it should"}
 	}
-	token, hasToken := bearer(r)
+	token, hasToken := Bearer(r)
 	if refusal := checkOrigin(r, gate, hasToken); refusal != nil {
 		return Grant{}, refusal
 	}
@@ -399,9 +399,9 @@ func sameOriginGet(r *http.Request) bool {
 
 func hasCookie(r *http.Request) bool { return r.Header.Get("Cookie") != "" }
 
-// bearer returns whether there is an Authorization header at all: if it is wrong, a
+// Bearer returns a request's token, and whether there is an Authorization header at all: if it is wrong, a
 // cookie does not count.
-func bearer(r *http.Request) (token string, present bool) {
+func Bearer(r *http.Request) (token string, present bool) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {
 		return "", false

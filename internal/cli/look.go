@@ -65,6 +65,17 @@ func (p *Program) ls() *cobra.Command {
 		if inTree && p.json {
 			return Usagef("--json and --tree do not go together")
 		}
+		if q.Machine != "" && q.Machine != wire.Here {
+			machines, err := hub.Machines(ctx)
+			if err != nil {
+				return err
+			}
+			one, err := machineNamed(machines.Machines, q.Machine)
+			if err != nil {
+				return err
+			}
+			q.Machine = one.ID
+		}
 		return p.list(ctx, hub, q, limit, inTree)
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "sessions of all projects, and archived ones, too")
@@ -73,6 +84,7 @@ func (p *Program) ls() *cobra.Command {
 	cmd.Flags().BoolVar(&q.Resumable, "resumable", false, "only sessions that wait to be resumed")
 	cmd.Flags().StringVar(&q.Project, "project", "", "only sessions of the project at `P`")
 	cmd.Flags().StringArrayVar(&q.Tags, "tag", nil, "only sessions with the tag `NAME`; repeat it for those that have all")
+	cmd.Flags().StringVar(&q.Machine, "machine", "", "only sessions of the machine called `NAME`, or here")
 	cmd.Flags().StringVar(&q.Sort, "sort", "", "the order: `S` is updated (the default), created, name or size")
 	cmd.Flags().IntVar(&limit, "limit", listed, "at most `N` sessions; 0 is all")
 	cmd.Flags().BoolVar(&inTree, "tree", false, "forks, and jobs that a session delegated, below it where both are listed")
@@ -117,12 +129,17 @@ func (p *Program) list(ctx context.Context, hub *client.Hub, q client.ListQuery,
 		}
 	}
 	var rows [][]string
+	several := slices.ContainsFunc(all, func(s placed) bool { return s.Machine != nil })
 	for _, s := range all {
 		name := plain.Cut(plain.Line(s.Name), 40)
 		if s.depth > 0 {
 			name = strings.Repeat("  ", s.depth-1) + "└ " + name
 		}
-		rows = append(rows, []string{names[s.SessionID], statusWord(s.SessionInfo, style), plain.Ago(time.Since(s.UpdatedAt)), name, plain.Line(s.LastLine)})
+		row := []string{names[s.SessionID], statusWord(s.SessionInfo, style), plain.Ago(time.Since(s.UpdatedAt))}
+		if several {
+			row = append(row, machineWord(s.SessionInfo))
+		}
+		rows = append(rows, append(row, name, plain.Line(s.LastLine)))
 	}
 	if err := p.table(rows); err != nil {
 		return err

@@ -18,6 +18,17 @@ func statusWord(s wire.SessionInfo, style plain.Style) string {
 	return style.Status(s.Status, word)
 }
 
+// machineWord says where a session is.
+func machineWord(s wire.SessionInfo) string {
+	switch {
+	case s.Machine == nil:
+		return wire.Here
+	case s.Machine.State != "connected":
+		return plain.Line(s.Machine.Name) + " (away)"
+	}
+	return plain.Line(s.Machine.Name)
+}
+
 // visible is the width of text that may carry this package's own colours.
 func visible(s string) int {
 	for {

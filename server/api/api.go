@@ -15,6 +15,7 @@ import (
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/jobs"
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/internal/notify"
 	"github.com/abidehub/abide/internal/schedule"
 	"github.com/abidehub/abide/internal/workspace"
@@ -35,6 +36,9 @@ type Live interface {
 	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own Watched, from backlog.Place) error
 	// Stream sends a session's events until the client disconnects, in a form.
 	Stream(w http.ResponseWriter, r *http.Request, g Given, own Watched, from backlog.Place, form Form) error
+	// Carry upgrades a machine's request to the socket of its connection, and carries that
+	// until it ends. It drops the connection if it cannot.
+	Carry(w http.ResponseWriter, r *http.Request, connection *machines.Connection) error
 	// App responds with a file of the app.
 	App(w http.ResponseWriter, r *http.Request) error
 	// Limits returns what a client with the grant may send and ask for at most.
@@ -69,6 +73,9 @@ type Parts struct {
 	// Request limits the time to read a request's body, and to write its response.
 	Request time.Duration
 	Live    Live
+	// Machines are those that joined this hub, Member is this hub as a machine of another.
+	Machines *machines.Home
+	Member   *machines.Member
 }
 
 // API serves the routes. Create it with New.
@@ -89,6 +96,8 @@ type API struct {
 	logger    *slog.Logger
 	request   time.Duration
 	live      Live
+	machines  *machines.Home
+	member    *machines.Member
 	previews  previews
 	started   time.Time
 	handler   http.Handler

@@ -51,7 +51,7 @@ func eventsRoute(s *API, c *call) error {
 			return err
 		}
 		c.over() // a stream does not count as a running request: it has its own limit
-		return s.live.Stream(c.w, c.r, Given{c.grant, c.with.Now}, own, from, nil)
+		return s.live.Stream(c.w, c.r, Given{Grant: c.grant, Now: c.with.Now}, own, from, nil)
 	}
 	after, err := seqOf(q, "after_seq")
 	if err != nil {

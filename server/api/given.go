@@ -13,6 +13,8 @@ import (
 type Given struct {
 	Grant auth.Grant
 	Now   func() (auth.Grant, error)
+	// FromHome says that the home of this hub asks: it may use the routes of sessions only.
+	FromHome bool
 }
 
 type givenKey struct{}

@@ -161,7 +161,7 @@ func jobEventsRoute(s *API, c *call) error {
 		whole = 0
 	}
 	c.over() // as eventsRoute
-	return s.live.Stream(c.w, c.r, Given{c.grant, c.with.Now}, own, from, func(e event.Event) (string, []byte) {
+	return s.live.Stream(c.w, c.r, Given{Grant: c.grant, Now: c.with.Now}, own, from, func(e event.Event) (string, []byte) {
 		told, ok := jobs.Told(e)
 		if !ok || e.Seq <= whole && !jobs.Lasting(told) {
 			return "", nil

@@ -18,7 +18,7 @@ import (
 func New(p Parts) *API {
 	s := &API{
 		manager: p.Manager, jobs: p.Jobs, schedules: p.Schedules, registry: p.Registry, door: p.Door, audit: p.Audit, notify: p.Notify, files: p.Files, folders: p.Folders, agents: p.Agents,
-		hubID: p.HubID, version: p.Version, logger: p.Logger, request: p.Request, live: p.Live, previews: make(previews, 1), started: time.Now(),
+		hubID: p.HubID, version: p.Version, logger: p.Logger, request: p.Request, live: p.Live, machines: p.Machines, member: p.Member, previews: make(previews, 1), started: time.Now(),
 	}
 	s.handler = s.route()
 	return s
@@ -39,7 +39,7 @@ func (s *API) grantOf(r *http.Request, gate auth.Gate) (Given, error) {
 		return g, nil
 	}
 	grant, err := s.door.Admit(r.Context(), r, gate)
-	return Given{grant, func() (auth.Grant, error) { return s.registry.Grant(grant.Kind, grant.ID) }}, err
+	return Given{Grant: grant, Now: func() (auth.Grant, error) { return s.registry.Grant(grant.Kind, grant.ID) }}, err
 }
 
 // route builds the handler: authorisation first, then the routes.
@@ -101,6 +101,7 @@ func sections() []section {
 		exportRows(),
 		searchRows(),
 		deviceRows(),
+		machineRows(),
 		pushRows(),
 		auditRows(),
 		healthRows(),
@@ -149,6 +150,9 @@ func (s *API) serve(rt route, c *call) error {
 		s.noteRefusal(c.r, err)
 		return err
 	}
+	if given.FromHome && !mayRunElsewhere(rt) {
+		return Forbidden()
+	}
 	grant := given.Grant
 	c.grant = grant
 	s.meet(grant)
@@ -182,7 +186,11 @@ func (s *API) serve(rt route, c *call) error {
 			defer leave()
 		}
 	}
-	err = rt.handle(s, c)
+	if machine, elsewhere := s.elsewhere(rt, c); elsewhere {
+		err = s.callMachine(c, machine)
+	} else {
+		err = rt.handle(s, c)
+	}
 	if err != nil && c.held != nil {
 		if over := c.held.Check(); over != nil {
 			return over

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ type Options struct {
 	// Project selects sessions with this project root or workspace.
 	Project string
 	// Query selects sessions that contain all its words, in any case, in their
-	// name, tags, last line, agent, project root, workspace or id.
+	// name, tags, last line, agent, project root, workspace, machine or id.
 	Query string
 	// Tags selects sessions with all of these tags.
 	Tags []string
@@ -48,6 +49,10 @@ type Options struct {
 	Resumable bool
 	// Said selects the sessions in which something was said.
 	Said bool
+	// Machine selects the sessions of the machine with this id, Here those of this hub.
+	Machine string
+	// Others are the lines of other machines' sessions, newest activity first.
+	Others []Info
 	// Sort is the order; empty is ByUpdated.
 	Sort Sort
 	// Bytes is what a session takes. Only BySize uses it, and needs it.
@@ -57,6 +62,9 @@ type Options struct {
 	// Cursor is the NextCursor of the previous page.
 	Cursor string
 }
+
+// Here is the Machine of this hub's own sessions.
+const Here = "here"
 
 // AnyJob selects all jobs.
 const AnyJob event.JobStatus = "any"
@@ -186,9 +194,9 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 	}
 	var page Page
 	if o.Sort == "" {
-		page = o.cut(o.kept(newest(journal.Place{UpdatedAt: from.At, SessionID: from.SessionID}), line), limit)
+		page = o.cut(o.kept(o.all(newest, line, journal.Place{UpdatedAt: from.At, SessionID: from.SessionID})), limit)
 	} else {
-		page = o.cut(o.sorted(o.kept(newest(journal.Place{}), line), from), limit)
+		page = o.cut(o.sorted(o.kept(o.all(newest, line, journal.Place{})), from), limit)
 	}
 	if o.Cursor != "" {
 		page.Total = 0
@@ -196,13 +204,43 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 	return page, nil
 }
 
+// all are the lines after a place, newest activity first: this hub's and the others'.
+func (o Options) all(newest func(journal.Place) iter.Seq[journal.Metadata], line func(journal.Metadata) Info, after journal.Place) iter.Seq[Info] {
+	return func(yield func(Info) bool) {
+		others := o.Others
+		if after != (journal.Place{}) {
+			others = others[sort.Search(len(others), func(i int) bool { return placeOf(others[i]).Compare(after) > 0 }):]
+		}
+		for m := range newest(after) {
+			info := line(m)
+			for len(others) > 0 && placeOf(others[0]).Compare(placeOf(info)) < 0 {
+				if !yield(others[0]) {
+					return
+				}
+				others = others[1:]
+			}
+			if !yield(info) {
+				return
+			}
+		}
+		for _, info := range others {
+			if !yield(info) {
+				return
+			}
+		}
+	}
+}
+
+func placeOf(i Info) journal.Place {
+	return journal.Place{UpdatedAt: i.UpdatedAt, SessionID: i.SessionID}
+}
+
 // kept are the lines that o selects, in the given order.
-func (o Options) kept(all iter.Seq[journal.Metadata], line func(journal.Metadata) Info) iter.Seq[Info] {
+func (o Options) kept(all iter.Seq[Info]) iter.Seq[Info] {
 	words := strings.Fields(strings.ToLower(o.Query))
 	return func(yield func(Info) bool) {
-		for m := range all {
-			info := line(m)
-			if o.Resumable && !info.Resumable || o.Lifecycle != "" && o.Lifecycle != info.Lifecycle || o.Said && info.LastLine == "" || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(m, info.Status) || !hasWords(m, words) {
+		for info := range all {
+			if o.Resumable && !info.Resumable || o.Lifecycle != "" && o.Lifecycle != info.Lifecycle || o.Said && info.LastLine == "" || !o.keepsJob(info.SessionID, info.Job) || !o.keeps(info) || !hasWords(info, words) {
 				continue
 			}
 			if !yield(info) {
@@ -262,7 +300,10 @@ func (o Options) keepsJob(id string, job *event.JobLine) bool {
 		(o.DelegatedBy == "" || o.DelegatedBy == job.DelegatedBy) && (o.Schedule == "" || o.Schedule == job.ScheduleID)
 }
 
-func (o Options) keeps(m journal.Metadata, status state.Status) bool {
+func (o Options) keeps(m Info) bool {
+	if o.Machine == Here && m.Machine != nil || o.Machine != "" && o.Machine != Here && (m.Machine == nil || o.Machine != m.Machine.ID) {
+		return false
+	}
 	switch o.Status {
 	case "all":
 	case "archived":
@@ -274,7 +315,7 @@ func (o Options) keeps(m journal.Metadata, status state.Status) bool {
 			return false
 		}
 	default:
-		if m.Archived || string(status) != o.Status {
+		if m.Archived || string(m.Status) != o.Status {
 			return false
 		}
 	}
@@ -287,11 +328,15 @@ func (o Options) keeps(m journal.Metadata, status state.Status) bool {
 }
 
 // hasWords reports whether a line contains all words, which must be lower case.
-func hasWords(m journal.Metadata, words []string) bool {
+func hasWords(m Info, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	text := strings.ToLower(strings.Join([]string{m.Name, m.LastLine, m.Agent, m.ProjectRoot, m.Workspace, m.SessionID, strings.Join(m.Tags, "\n")}, "\n"))
+	texts := []string{m.Name, m.LastLine, m.Agent, m.ProjectRoot, m.Workspace, m.SessionID, strings.Join(m.Tags, "\n")}
+	if m.Machine != nil {
+		texts = append(texts, m.Machine.Name)
+	}
+	text := strings.ToLower(strings.Join(texts, "\n"))
 	for _, word := range words {
 		if !strings.Contains(text, word) {
 			return false

@@ -37,7 +37,7 @@ func newest(all []journal.Metadata) func(journal.Place) iter.Seq[journal.Metadat
 }
 
 func line(m journal.Metadata) list.Info {
-	return list.Info{SessionID: m.SessionID, Name: m.Name, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt}
+	return list.Info{SessionID: m.SessionID, Name: m.Name, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt, Archived: m.Archived, Tags: m.Tags}
 }
 
 // bytesOf makes up what a session takes; several take as much.
@@ -67,11 +67,22 @@ func TestThePagesOfEachOrderHaveEverySessionOnce(t *testing.T) {
 				wanted = append(wanted, m.SessionID)
 			}
 		}
+		var own []journal.Metadata
+		var others []list.Info
+		for m := range newest(all)(journal.Place{}) {
+			if seed%2 == 0 || random.IntN(2) == 0 {
+				own = append(own, m)
+				continue
+			}
+			info := line(m)
+			info.Machine = &state.Machine{ID: "m", Name: "laptop"}
+			others = append(others, info)
+		}
 		for sort, order := range inOrder {
 			limit := 1 + random.IntN(12)
 			var got []list.Info
 			for cursor := ""; ; {
-				page, err := list.Options{Sort: sort, Bytes: bytesOf, Limit: limit, Cursor: cursor}.Page(newest(all), line)
+				page, err := list.Options{Sort: sort, Bytes: bytesOf, Limit: limit, Cursor: cursor, Others: others}.Page(newest(own), line)
 				require.NoError(t, err)
 				if cursor == "" {
 					require.Equal(t, len(wanted), page.Total, "the first page counts all")
@@ -114,6 +125,27 @@ func TestTheListIsNarrowedByAllItsTags(t *testing.T) {
 	require.Empty(t, ids(list.Options{Tags: []string{"later"}}))
 	require.Equal(t, []string{"a"}, ids(list.Options{Query: "LATER"}), "words find tags")
 	require.Equal(t, []string{"c", "b", "a"}, ids(list.Options{Query: "release"}))
+}
+
+func TestTheListIsNarrowedByMachine(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	own := []journal.Metadata{{SessionID: "a", UpdatedAt: at(1)}, {SessionID: "b", UpdatedAt: at(3)}}
+	others := []list.Info{
+		{SessionID: "c", UpdatedAt: at(4), Machine: &state.Machine{ID: "m", Name: "Laptop"}}, {SessionID: "d", UpdatedAt: at(2), Machine: &state.Machine{ID: "n", Name: "build box"}},
+	}
+	ids := func(o list.Options) (ids string) {
+		o.Others = others
+		page, err := o.Page(newest(own), line)
+		require.NoError(t, err)
+		for _, s := range page.Sessions {
+			ids += s.SessionID
+		}
+		return ids
+	}
+	require.Equal(t, "cbda", ids(list.Options{}))
+	require.Equal(t, "ba", ids(list.Options{Machine: list.Here}))
+	require.Equal(t, "d", ids(list.Options{Machine: "n"}))
+	require.Equal(t, "c", ids(list.Options{Query: "laptop"}))
 }
 
 func TestASessionExpiresByAgeAndWithoutItsWorkspace(t *testing.T) {

@@ -50,4 +50,28 @@ type Info struct {
 	LastResumedAt *time.Time `json:"last_resumed_at,omitempty"`
 	// AgentSessionID is the agent's own id of the session.
 	AgentSessionID string `json:"agent_session_id,omitempty"`
+	// Machine is set at home for the session of another machine.
+	Machine *Machine `json:"machine,omitempty"`
 }
+
+// Machine is the machine whose session a line is, in the list of its home.
+type Machine struct {
+	ID    string       `json:"id"`
+	Name  string       `json:"name"`
+	State MachineState `json:"state"`
+	// Since is from when it is connected, or until when it was; absent if it never was.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// MachineState is how a machine stands with its home.
+type MachineState string
+
+// The states of machines.
+const (
+	MachineConnected MachineState = "connected"
+	// MachineAway means that it is not connected: asleep, off, or without a network.
+	MachineAway MachineState = "away"
+)
+
+// Values lists the states.
+func (MachineState) Values() []string { return []string{"connected", "away"} }

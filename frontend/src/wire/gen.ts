@@ -886,6 +886,15 @@ export interface JobLine {
   last?: string
 }
 
+export type MachineState = 'connected' | 'away'
+
+export interface Machine {
+  id: string
+  name: string
+  state: MachineState
+  since?: string
+}
+
 export interface Preview {
   last_task?: string
   files_count: number
@@ -921,6 +930,7 @@ export interface SessionInfo {
   resume_count?: number
   last_resumed_at?: string
   agent_session_id?: string
+  machine?: Machine
   read_seq?: Seq
   continue?: string
   preview?: Preview

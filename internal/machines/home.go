@@ -1,0 +1,276 @@
+package machines
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/internal/jsonfile"
+	"github.com/abidehub/abide/session/state"
+)
+
+// HomeOptions are the parts of a Home.
+type HomeOptions struct {
+	// Dir has machines.json.
+	Dir string
+	// ID is the id of this hub.
+	ID string
+	// Has reports whether this hub has a session: of two with one id its own counts.
+	Has func(id string) bool
+	// Now is the clock; nil is time.Now.
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Home is the side of the hub that machines join. It is safe for concurrent use.
+type Home struct {
+	id     string
+	file   jsonfile.File[record]
+	now    func() time.Time
+	logger *slog.Logger
+	has    func(string) bool
+	rows   *rows
+	bell   bell.Bell
+
+	mu      sync.Mutex
+	record  record
+	links   map[string]*link // the connections, by the machine's id
+	engine  *engine          // nil before the first connection
+	closed  bool
+	refused map[string]int // by the machine's id
+	carried sync.WaitGroup
+}
+
+// OpenHome reads machines.json. It starts nothing.
+func OpenHome(o HomeOptions) (*Home, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Has == nil {
+		o.Has = func(string) bool { return false }
+	}
+	h := &Home{id: o.ID, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, rows: newRows(), links: map[string]*link{}, refused: map[string]int{}}
+	var err error
+	if h.record, _, err = h.file.Read(); err != nil {
+		return nil, err
+	}
+	h.record.Format = recordFormat
+	return h, nil
+}
+
+// change writes a changed record.
+func (h *Home) change(f func(*record) error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.record.clone()
+	if err := f(&next); err != nil {
+		return err
+	}
+	now := h.now()
+	next.Links = slices.DeleteFunc(next.Links, func(l linkRecord) bool { return !now.Before(l.ExpiresAt) })
+	if n := len(next.Links) - mostLinks; n > 0 {
+		next.Links = next.Links[n:]
+	}
+	if err := h.file.Write(next); err != nil {
+		return fmt.Errorf("write %s: %w", recordName, err)
+	}
+	h.record = next
+	return nil
+}
+
+// NewLink makes the code of a link with which one machine may join, once, until a time.
+func (h *Home) NewLink() (code string, until time.Time, err error) {
+	code, hash := newSecret()
+	until = h.now().Add(LinkLife)
+	return code, until, h.change(func(r *record) error {
+		r.Links = append(r.Links, linkRecord{hash, until})
+		return nil
+	})
+}
+
+// Joining is what a machine says of itself when it joins.
+type Joining struct {
+	ID, Name, Version string
+	Allow             Allow
+}
+
+// Join spends a code and returns the machine's secret, which is not kept here.
+func (h *Home) Join(code string, j Joining) (secret string, m Machine, err error) {
+	if j.Name, err = checkName(j.Name); err != nil {
+		return "", m, err
+	}
+	if err := j.Allow.Check(); err != nil {
+		return "", m, err
+	}
+	if !idForm.MatchString(j.ID) {
+		return "", m, fmt.Errorf("%w: a machine's id is 16 hex digits", state.ErrInvalid)
+	}
+	if j.ID == h.id {
+		return "", m, fmt.Errorf("%w: %w", state.ErrConflict, ErrSelf)
+	}
+	secret, hash := newSecret()
+	err = h.change(func(r *record) error {
+		spent := hashOf(code)
+		at := slices.IndexFunc(r.Links, func(l linkRecord) bool {
+			return subtle.ConstantTimeCompare([]byte(l.Hash), []byte(spent)) == 1 && h.now().Before(l.ExpiresAt)
+		})
+		if at < 0 {
+			return ErrCode
+		}
+		if r.machine(j.ID) != nil {
+			return fmt.Errorf("%w: %w", state.ErrConflict, ErrTwice)
+		}
+		r.Links = slices.Delete(r.Links, at, at+1)
+		made := machineRecord{ID: j.ID, Name: j.Name, Hash: hash, Allow: j.Allow, Version: j.Version, JoinedAt: h.now().UTC()}
+		r.Machines = append(r.Machines, made)
+		m = h.machineOf(made)
+		return nil
+	})
+	if err != nil {
+		return "", Machine{}, err
+	}
+	h.bell.Ring()
+	h.logger.Info("a machine joined", "machine", j.ID, "name", j.Name, "allow", j.Allow)
+	return secret, m, nil
+}
+
+// Known returns the machine that has a secret.
+func (h *Home) Known(secret string) (Machine, bool) {
+	hash := hashOf(secret)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, m := range h.record.Machines {
+		if subtle.ConstantTimeCompare([]byte(m.Hash), []byte(hash)) == 1 {
+			return h.machineOf(m), true
+		}
+	}
+	return Machine{}, false
+}
+
+// machineOf is called with mu held.
+func (h *Home) machineOf(m machineRecord) Machine {
+	out := Machine{ID: m.ID, Name: m.Name, Allow: m.Allow, Version: m.Version, JoinedAt: m.JoinedAt, Since: m.LastSeen, Refused: h.refused[m.ID]}
+	if l := h.links[m.ID]; l != nil && l.met() {
+		out.Connected, out.Since = true, l.since
+	}
+	return out
+}
+
+// Machines lists the machines, by name.
+func (h *Home) Machines() []Machine {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]Machine, 0, len(h.record.Machines))
+	for _, m := range h.record.Machines {
+		list = append(list, h.machineOf(m))
+	}
+	slices.SortFunc(list, func(a, b Machine) int { return compareNames(a, b) })
+	return list
+}
+
+// Machine returns one machine, by its id or its whole name. ErrUnknown says that there is
+// none.
+func (h *Home) Machine(idOrName string) (Machine, error) {
+	var named []Machine
+	for _, m := range h.Machines() {
+		if m.ID == idOrName {
+			return m, nil
+		}
+		if m.Name == idOrName {
+			named = append(named, m)
+		}
+	}
+	switch len(named) {
+	case 0:
+		return Machine{}, ErrUnknown
+	case 1:
+		return named[0], nil
+	}
+	return Machine{}, fmt.Errorf("%w: several machines are named %q: give the id", state.ErrConflict, idOrName)
+}
+
+// Changed returns a channel that is closed when the machines change: their names, and
+// whether they are connected. Take it before Machines.
+func (h *Home) Changed() <-chan struct{} { return h.bell.Listen() }
+
+// Rename gives a machine another name.
+func (h *Home) Rename(id, name string) (m Machine, err error) {
+	if name, err = checkName(name); err != nil {
+		return m, err
+	}
+	err = h.change(func(r *record) error {
+		one := r.machine(id)
+		if one == nil {
+			return ErrUnknown
+		}
+		one.Name = name
+		m = h.machineOf(*one)
+		return nil
+	})
+	if err == nil {
+		h.rows.touch(id)
+		h.bell.Ring()
+	}
+	return m, err
+}
+
+// Forget ends a machine's access and its connection, and its sessions leave the list. The
+// sessions stay on the machine as they are.
+func (h *Home) Forget(id string) error {
+	err := h.change(func(r *record) error {
+		if r.machine(id) == nil {
+			return ErrUnknown
+		}
+		r.Machines = slices.DeleteFunc(r.Machines, func(m machineRecord) bool { return m.ID == id })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	l := h.links[id]
+	delete(h.refused, id)
+	h.mu.Unlock()
+	if l != nil {
+		l.end()
+		<-l.over
+	}
+	h.rows.forget(id)
+	h.bell.Ring()
+	h.logger.Info("a machine was forgotten", "machine", id)
+	return nil
+}
+
+// Close ends the connections and the engine.
+func (h *Home) Close() {
+	h.mu.Lock()
+	h.closed = true
+	for _, l := range h.links {
+		l.end()
+	}
+	engine := h.engine
+	h.mu.Unlock()
+	h.carried.Wait()
+	if engine != nil {
+		engine.close()
+	}
+}
+
+// refuse counts a message of a machine that broke the protocol. The third ends the
+// connection.
+func (h *Home) refuse(l *link, why string) {
+	h.mu.Lock()
+	h.refused[l.id]++
+	h.mu.Unlock()
+	h.logger.Warn("a machine sent what it may not", "machine", l.id, "why", why)
+	if l.refused.Add(1) >= mostRefused {
+		l.end()
+	}
+}
+
+// mostRefused is how many such messages end a connection.
+const mostRefused = 3

@@ -1,0 +1,226 @@
+package machines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/abidehub/abide/session/state"
+)
+
+// link is home's side of a machine's connection.
+type link struct {
+	home *Home
+	id   string
+	run  string // names the machine's process
+	conn *nats.Conn
+	ctx  context.Context // ends with the connection
+	end  context.CancelFunc
+	over chan struct{} // closed when nothing of it runs any more
+
+	refused atomic.Int32
+	calls   calls
+
+	said  atomic.Pointer[hello]
+	since time.Time // when it said hello; set before said
+
+	listing sync.Mutex // held while rows are taken
+}
+
+// met reports whether the machine said hello and was not refused.
+func (l *link) met() bool { return l.said.Load() != nil }
+
+// Connection is a machine's connection that was admitted.
+type Connection struct {
+	link *link
+	// Ticket is the machine's password at the engine, good once.
+	Ticket string
+}
+
+// Admit prepares a connection of a machine's process. Another connection of the same process
+// ends: it is one that died unnoticed. One of another process is ErrConnected. Run carries it;
+// a connection that is not run must be dropped.
+func (h *Home) Admit(id, run string) (*Connection, error) {
+	h.mu.Lock()
+	old := h.links[id]
+	h.mu.Unlock()
+	if old != nil {
+		if old.run != run {
+			return nil, fmt.Errorf("%w: %w", state.ErrConflict, ErrConnected)
+		}
+		old.end()
+		<-old.over
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closed:
+		return nil, fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
+	case h.record.machine(id) == nil:
+		return nil, ErrUnknown
+	case h.links[id] != nil:
+		return nil, fmt.Errorf("%w: %w", state.ErrConflict, ErrConnected)
+	}
+	if h.engine == nil {
+		var err error
+		if h.engine, err = startEngine(); err != nil {
+			return nil, err
+		}
+	}
+	l := &link{home: h, id: id, run: run, over: make(chan struct{}), calls: newCalls()}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	var err error
+	if l.conn, err = h.engine.connect(id, nats.ClosedHandler(func(*nats.Conn) { l.end() })); err != nil {
+		l.end()
+		return nil, err
+	}
+	if err := l.listen(); err != nil {
+		l.conn.Close()
+		l.end()
+		return nil, err
+	}
+	h.links[id] = l
+	h.carried.Add(1)
+	return &Connection{link: l, Ticket: h.engine.ticket(id)}, nil
+}
+
+// listen subscribes to what the machine says unasked.
+func (l *link) listen() error {
+	for subject, take := range map[string]nats.MsgHandler{"hello": l.takeHello, "rows": l.takeRows, "answer.*": l.takeAnswer} {
+		if _, err := l.conn.Subscribe(below(l.id, subject), take); err != nil {
+			return err
+		}
+	}
+	return l.conn.Flush()
+}
+
+// Drop ends a connection that Run was not called for.
+func (c *Connection) Drop() { c.close() }
+
+// Run carries the connection's bytes between the machine and the engine until either ends
+// it, ctx ends, or the machine is forgotten.
+func (c *Connection) Run(ctx context.Context, conn net.Conn) {
+	defer c.close()
+	l := c.link
+	stop := context.AfterFunc(ctx, l.end)
+	defer stop()
+	inside, err := l.home.engineNow().accept()
+	if err != nil {
+		conn.Close()
+		return
+	}
+	var copies sync.WaitGroup
+	for _, way := range []struct{ to, from net.Conn }{{inside, conn}, {conn, inside}} {
+		copies.Go(func() {
+			defer l.end()
+			_, _ = io.Copy(way.to, way.from)
+		})
+	}
+	<-l.ctx.Done()
+	conn.Close()
+	inside.Close()
+	copies.Wait()
+}
+
+func (h *Home) engineNow() *engine {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.engine
+}
+
+// close ends the link and takes it out of the list.
+func (c *Connection) close() {
+	l, h := c.link, c.link.home
+	h.engineNow().void(c.Ticket)
+	l.end()
+	l.conn.Close()
+	l.calls.fail()
+	met := l.met()
+	h.mu.Lock()
+	delete(h.links, l.id)
+	h.mu.Unlock()
+	if met {
+		h.left(l.id)
+	}
+	close(l.over)
+	h.carried.Done()
+	h.bell.Ring()
+}
+
+// left writes down until when a machine was connected.
+func (h *Home) left(id string) {
+	err := h.change(func(r *record) error {
+		if m := r.machine(id); m != nil {
+			m.LastSeen = h.now().UTC()
+		}
+		return nil
+	})
+	if err != nil {
+		h.logger.Error("when a machine left could not be written", "machine", id, "err", err)
+	}
+	h.rows.touch(id)
+	h.logger.Info("a machine is away", "machine", id)
+}
+
+// takeHello learns what a machine says of itself, and answers.
+func (l *link) takeHello(m *nats.Msg) {
+	var said hello
+	if _, err := parse(m.Data, &said); err != nil || said.Allow.Check() != nil || l.met() {
+		l.home.refuse(l, "its hello")
+		return
+	}
+	answer := welcome{Protocol: protocol}
+	if said.Protocol != protocol {
+		answer.Refused = fmt.Sprintf("home speaks version %d of the protocol between machines, this one version %d: update the older abide", protocol, said.Protocol)
+	}
+	data, _ := json.Marshal(answer)
+	if err := m.Respond(data); err != nil || answer.Refused != "" {
+		return
+	}
+	h := l.home
+	err := h.change(func(r *record) error {
+		one := r.machine(l.id)
+		if one == nil {
+			return ErrUnknown
+		}
+		one.Allow, one.Version, one.LastSeen = said.Allow, said.Version, h.now().UTC()
+		return nil
+	})
+	if errors.Is(err, ErrUnknown) {
+		l.end()
+		return
+	} else if err != nil {
+		h.logger.Error("a machine's connection could not be written", "machine", l.id, "err", err)
+	}
+	h.mu.Lock()
+	l.since = h.now().UTC()
+	l.said.Store(&said)
+	h.mu.Unlock()
+	h.rows.touch(l.id)
+	h.bell.Ring()
+	h.logger.Info("a machine is connected", "machine", l.id, "allow", said.Allow, "version", said.Version)
+}
+
+// takeRows takes changed lines, and acknowledges them.
+func (l *link) takeRows(m *nats.Msg) {
+	l.listing.Lock()
+	defer l.listing.Unlock()
+	var said rowsMessage
+	if _, err := parse(m.Data, &said); err != nil {
+		l.home.refuse(l, "its rows")
+		return
+	}
+	if err := l.home.rows.take(l.id, said); err != nil {
+		l.home.refuse(l, err.Error())
+		return
+	}
+	_ = m.Respond(nil)
+}

@@ -1,0 +1,272 @@
+package machines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"encoding/json"
+	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
+)
+
+// fakeHub is a machine's hub that serves with a handler.
+type fakeHub struct {
+	bell    bell.Bell
+	mu      sync.Mutex
+	version uint64
+	rows    []state.Info
+	gone    []string
+	serve   func(http.ResponseWriter, *http.Request, Caller, Allow)
+}
+
+func (f *fakeHub) Serve(w http.ResponseWriter, r *http.Request, by Caller, a Allow, live func() error) {
+	f.serve(w, r, by, a)
+}
+
+func (f *fakeHub) ChangesSince(v uint64) ([]state.Info, []string, uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if v == f.version {
+		return nil, nil, v
+	}
+	return f.rows, f.gone, f.version
+}
+
+func (f *fakeHub) Changed() <-chan struct{} { return f.bell.Listen() }
+
+func (f *fakeHub) set(rows []state.Info, gone ...string) {
+	f.mu.Lock()
+	f.version++
+	f.rows, f.gone = rows, gone
+	f.mu.Unlock()
+	f.bell.Ring()
+}
+
+const machineID, homeID = "00000000000000aa", "00000000000000bb"
+
+// pair is a home behind a server, and a machine that may join it.
+type pair struct {
+	t      *testing.T
+	home   *Home
+	server *httptest.Server
+	hub    *fakeHub
+	member *Member
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func newPair(t *testing.T) *pair {
+	p := &pair{t: t, hub: &fakeHub{}}
+	var err error
+	p.home, err = OpenHome(HomeOptions{Dir: t.TempDir(), ID: homeID, Logger: discard()})
+	require.NoError(t, err)
+	p.server = httptest.NewServer(http.HandlerFunc(p.serveHome))
+	t.Cleanup(p.server.Close)
+	t.Cleanup(p.home.Close)
+	p.member, err = OpenMember(MemberOptions{Dir: t.TempDir(), ID: machineID, Run: "r1", Logger: discard(), Most: 50 * time.Millisecond})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop, p.done = stop, make(chan struct{})
+	go func() { defer close(p.done); p.member.Run(ctx, p.hub) }()
+	t.Cleanup(func() { stop(); <-p.done })
+	return p
+}
+
+// serveHome is what package server does for machines.
+func (p *pair) serveHome(w http.ResponseWriter, r *http.Request) {
+	refuse := func(status int, err error) {
+		w.WriteHeader(status)
+		json.NewEncoder(w).Encode(wire.Refused{Error: wire.Refusal{Message: err.Error()}})
+	}
+	if r.URL.Path == joinPath {
+		var in wire.Join
+		json.NewDecoder(r.Body).Decode(&in)
+		secret, _, err := p.home.Join(in.Code, Joining{ID: in.ID, Name: in.Name, Allow: Allow(in.Allow)})
+		if err != nil {
+			refuse(http.StatusConflict, err)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+		json.NewEncoder(w).Encode(wire.Joined{Secret: secret})
+		return
+	}
+	m, known := p.home.Known(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	if !known {
+		refuse(http.StatusUnauthorized, errors.New("unknown"))
+		return
+	}
+	c, err := p.home.Admit(m.ID, r.Header.Get(RunHeader))
+	if err != nil {
+		refuse(http.StatusConflict, err)
+		return
+	}
+	w.Header().Set(TicketHeader, c.Ticket)
+	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{Subprotocol}})
+	if err != nil {
+		c.Drop()
+		return
+	}
+	socket.SetReadLimit(-1)
+	c.Run(r.Context(), websocket.NetConn(context.Background(), socket, websocket.MessageBinary))
+}
+
+func (p *pair) join(allow Allow) {
+	p.t.Helper()
+	code, _, err := p.home.NewLink()
+	require.NoError(p.t, err)
+	require.NoError(p.t, p.member.Join(p.t.Context(), Link(p.server.URL, code), "laptop", allow, ""))
+	p.until(func(m Machine) bool { return m.Connected })
+}
+
+const patience = 20 * time.Second
+
+func (p *pair) until(is func(Machine) bool) Machine {
+	p.t.Helper()
+	limit := time.After(patience)
+	for {
+		changed := p.home.Changed()
+		if m, err := p.home.Machine(machineID); err == nil && is(m) {
+			return m
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			s, _ := p.member.Status()
+			require.Fail(p.t, "the machine is not so", "%+v %+v", p.home.Machines(), s)
+		}
+	}
+}
+
+func lineOf(id string) state.Info {
+	return state.Info{SessionID: id, UpdatedAt: time.Unix(int64(200-id[len(id)-1]), 0).UTC()}
+}
+
+const (
+	idA = "20261129-000000-0000000a"
+	idB = "20261129-000000-0000000b"
+)
+
+// linesUntil waits until the home's lines are those.
+func (p *pair) linesUntil(ids ...string) {
+	p.t.Helper()
+	limit := time.After(patience)
+	for {
+		changed := p.home.LinesChanged()
+		var got []string
+		for _, line := range p.home.Lines() {
+			require.Equal(p.t, machineID, line.Machine.ID)
+			got = append(got, line.SessionID)
+		}
+		if fmt.Sprint(got) == fmt.Sprint(ids) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			require.Equal(p.t, ids, got)
+		}
+	}
+}
+
+func TestAMachineJoinsAndItsRowsStayWhileItIsAway(t *testing.T) {
+	p := newPair(t)
+	p.hub.set([]state.Info{lineOf(idA), lineOf(idB)})
+	p.join(AllowRead)
+	p.linesUntil(idA, idB)
+	_, line, known := p.home.Of(idA)
+	require.True(t, known)
+	require.Equal(t, state.MachineConnected, line.Machine.State)
+	p.hub.set(nil, idB)
+	p.linesUntil(idA)
+	p.stop()
+	m := p.until(func(m Machine) bool { return !m.Connected })
+	require.NotZero(t, m.Since)
+	_, line, _ = p.home.Of(idA)
+	require.Equal(t, state.MachineAway, line.Machine.State)
+	require.NoError(t, p.home.Forget(machineID))
+	require.Empty(t, p.home.Lines())
+}
+
+func TestForgettingEndsTheConnectionAndTheAccess(t *testing.T) {
+	p := newPair(t)
+	p.join(AllowAct)
+	require.NoError(t, p.home.Forget(machineID))
+	limit := time.After(patience)
+	for {
+		changed := p.member.Changed()
+		if s, _ := p.member.Status(); strings.Contains(s.Problem, "unknown") {
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Millisecond):
+		case <-limit:
+			require.Fail(t, "it is not refused")
+		}
+	}
+}
+
+func TestACallRunsAtTheMachineAndItsAnswerComesInParts(t *testing.T) {
+	p := newPair(t)
+	p.hub.serve = func(w http.ResponseWriter, r *http.Request, by Caller, a Allow) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Set-Cookie", "x=y")
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprintf(w, "%s %s %s %s ", r.Method, r.URL, by.Name, a)
+		io.Copy(w, r.Body)
+	}
+	p.join(AllowAct)
+	for _, size := range []int{0, 10, partBytes - 1, partBytes, partBytes + 1, 5*partBytes + 7} {
+		body := strings.Repeat("b", size)
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("POST", "/api/x?y=z", strings.NewReader(body))
+		require.NoError(t, p.home.Call(w, r, machineID, Caller{Name: "ann"}))
+		require.Equal(t, http.StatusAccepted, w.Code)
+		require.Empty(t, w.Header().Get("Set-Cookie"))
+		require.Equal(t, "POST /api/x?y=z ann act "+body, strings.Replace(w.Body.String(), "http://home", "", 1))
+	}
+}
+
+func TestACallEndsWithItsCallerAndWithTheConnection(t *testing.T) {
+	p := newPair(t)
+	ended, begun := make(chan error, 2), make(chan struct{}, 2)
+	p.hub.serve = func(w http.ResponseWriter, r *http.Request, by Caller, a Allow) {
+		begun <- struct{}{}
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	}
+	p.join(AllowAct)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 2)
+	go func() {
+		failed <- p.home.Call(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil), machineID, Caller{})
+	}()
+	<-begun
+	cancel()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	require.Error(t, <-ended)
+	go func() {
+		failed <- p.home.Call(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), machineID, Caller{})
+	}()
+	<-begun
+	p.stop()
+	require.ErrorIs(t, <-failed, ErrOpen)
+	require.Error(t, <-ended)
+	p.until(func(m Machine) bool { return !m.Connected })
+	require.ErrorIs(t, p.home.Call(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), machineID, Caller{}), ErrAway)
+}

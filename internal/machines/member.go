@@ -1,0 +1,305 @@
+package machines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/abidehub/abide/internal/bell"
+	"github.com/abidehub/abide/internal/disk"
+	"github.com/abidehub/abide/internal/jsonfile"
+	"github.com/abidehub/abide/session/state"
+)
+
+// Hub is this computer's hub as home uses it.
+type Hub interface {
+	// Serve runs a request on behalf of a caller at home, who may at most what allow says.
+	// live ends with the connection and with the membership.
+	Serve(w http.ResponseWriter, r *http.Request, by Caller, allow Allow, live func() error)
+	// ChangesSince returns the lines of the session list that changed after a version, the
+	// ids of the sessions that are gone, and the version now. Version 0 is the start.
+	// Changed is its bell: take it before.
+	ChangesSince(version uint64) (changed []state.Info, gone []string, now uint64)
+	Changed() <-chan struct{}
+}
+
+// membership is the content of home.json: which hub is home, and this machine's secret there.
+// Without a URL there is none.
+type membership struct {
+	Format int    `json:"format"`
+	URL    string `json:"url"`
+	Name   string `json:"name"`
+	Secret string `json:"secret"`
+	Allow  Allow  `json:"allow"`
+	// CA is a file with certificates that home's may be signed by, beside the system's.
+	CA       string    `json:"ca,omitempty"`
+	JoinedAt time.Time `json:"joined_at"`
+}
+
+func membershipFile(dir string) jsonfile.File[membership] {
+	return jsonfile.File[membership]{
+		Files: disk.Folder{Dir: dir}, Name: "home.json", Damage: jsonfile.Refuse, Indent: true, Remedy: "move it away, and join again",
+		Check: func(m membership) error { return jsonfile.Format(m.Format, recordFormat) },
+	}
+}
+
+// MemberOptions are the parts of a Member.
+type MemberOptions struct {
+	// Dir has home.json.
+	Dir string
+	// ID is the id of this hub, Run that of this process.
+	ID, Run string
+	Version string
+	Now     func() time.Time
+	Logger  *slog.Logger
+	// Most is the longest pause between two tries to connect: 15 s if 0.
+	Most time.Duration
+}
+
+// Member is this hub as a machine of another, home. It is safe for concurrent use.
+type Member struct {
+	o    MemberOptions
+	file jsonfile.File[membership]
+	bell bell.Bell // the membership changed, or the state
+
+	mu        sync.Mutex
+	now       *membership // nil if there is none
+	connected bool
+	since     time.Time
+	problem   string
+}
+
+// OpenMember reads home.json. It starts nothing.
+func OpenMember(o MemberOptions) (*Member, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Most == 0 {
+		o.Most = 15 * time.Second
+	}
+	m := &Member{o: o, file: membershipFile(o.Dir)}
+	now, found, err := m.file.Read()
+	if err != nil {
+		return nil, err
+	}
+	if found && now.URL != "" {
+		m.now = &now
+	}
+	return m, nil
+}
+
+// Home is what a machine says of its home.
+type HomeStatus struct {
+	URL, Name string
+	Allow     Allow
+	Connected bool
+	// Since is from or until when it was connected; zero if it never was since the start.
+	Since time.Time
+	// Problem says why it is not connected, for a person.
+	Problem string
+}
+
+// Status returns how it stands with home, and whether there is one. Changed is its bell.
+func (m *Member) Status() (s HomeStatus, joined bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.now == nil {
+		return s, false
+	}
+	return HomeStatus{m.now.URL, m.now.Name, m.now.Allow, m.connected, m.since, m.problem}, true
+}
+
+// Changed returns a channel that is closed when Status changes. Take it before.
+func (m *Member) Changed() <-chan struct{} { return m.bell.Listen() }
+
+// Join spends a link of home, and this hub becomes a machine of it. Name and allow are what
+// it is called and what it allows there.
+func (m *Member) Join(ctx context.Context, link, name string, allow Allow, ca string) error {
+	if _, joined := m.Status(); joined {
+		return fmt.Errorf("%w: this hub has a home already: leave it first", state.ErrConflict)
+	}
+	name, err := checkName(name)
+	if err != nil {
+		return err
+	}
+	if err := allow.Check(); err != nil {
+		return err
+	}
+	at, code, err := parseLink(link)
+	if err != nil {
+		return err
+	}
+	d, err := dialerTo(at, ca)
+	if err != nil {
+		return err
+	}
+	secret, err := d.join(ctx, code, Joining{ID: m.o.ID, Name: name, Version: m.o.Version, Allow: allow})
+	if err != nil {
+		return err
+	}
+	joined := membership{Format: recordFormat, URL: at, Name: name, Secret: secret, Allow: allow, CA: ca, JoinedAt: m.o.Now().UTC()}
+	if err := m.file.Write(joined); err != nil {
+		return fmt.Errorf("home accepted this machine, but its secret could not be written: forget the machine there and join again: %w", err)
+	}
+	m.mu.Lock()
+	m.now, m.problem, m.since = &joined, "", time.Time{}
+	m.mu.Unlock()
+	m.bell.Ring()
+	return nil
+}
+
+// Leave ends the membership here. Home keeps the machine, away, until it is forgotten there.
+func (m *Member) Leave() error {
+	m.mu.Lock()
+	joined := m.now != nil
+	m.mu.Unlock()
+	if !joined {
+		return fmt.Errorf("%w: this hub has no home", state.ErrNotFound)
+	}
+	if err := m.file.Write(membership{Format: recordFormat}); err != nil {
+		return fmt.Errorf("write home.json: %w", err)
+	}
+	m.mu.Lock()
+	m.now, m.connected, m.problem, m.since = nil, false, "", time.Time{}
+	m.mu.Unlock()
+	m.bell.Ring()
+	return nil
+}
+
+// Run keeps the connection to home until ctx ends, and lets home use the hub.
+func (m *Member) Run(ctx context.Context, hub Hub) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		changed := m.bell.Listen()
+		m.mu.Lock()
+		now := m.now
+		m.mu.Unlock()
+		if now == nil {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		began := m.o.Now()
+		err := m.connect(ctx, hub, now)
+		m.lost(now, err)
+		if m.o.Now().Sub(began) > m.o.Most {
+			pause = firstPause
+		}
+		jitter := time.Duration(rand.Int64N(int64(pause/2) + 1))
+		changed = m.bell.Listen()
+		select {
+		case <-time.After(pause/2 + jitter):
+			pause = min(2*pause, m.o.Most)
+		case <-changed:
+			pause = firstPause
+		case <-ctx.Done():
+		}
+	}
+}
+
+// firstPause is the pause after a connection ended that had been good.
+const firstPause = 250 * time.Millisecond
+
+// is reports whether a membership is the one now.
+func (m *Member) is(one *membership) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now == one
+}
+
+func (m *Member) lost(of *membership, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.now != of {
+		return
+	}
+	if m.connected {
+		m.since = m.o.Now().UTC()
+	}
+	m.connected = false
+	m.problem = ""
+	if err != nil && !errors.Is(err, context.Canceled) {
+		m.problem = state.Words(err)
+		m.o.Logger.Debug("not connected to home", "err", err)
+	}
+}
+
+// connect connects once and serves home until the connection or the membership ends.
+func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d, err := dialerTo(as.URL, as.CA)
+	if err != nil {
+		return err
+	}
+	conn, err := d.connect(ctx, m.o.ID, m.o.Run, as.Secret)
+	if err != nil {
+		return err
+	}
+	nc, err := nats.Connect("nats://home", nats.SetCustomDialer(conn), nats.UserInfo(m.o.ID, conn.ticket), nats.NoReconnect(),
+		nats.CustomInboxPrefix(below(m.o.ID, "machine")), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(mostPings), nats.Timeout(dialBound),
+		nats.ClosedHandler(func(c *nats.Conn) {
+			cancel(fmt.Errorf("the connection to home ended: %w", errors.Join(c.LastError(), errEnded)))
+		}))
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	s := newServing(m, hub, as, nc)
+	defer s.end()
+	if err := s.listen(ctx); err != nil {
+		return err
+	}
+	if err := s.hello(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if m.now == as {
+		m.connected, m.since, m.problem = true, m.o.Now().UTC(), ""
+	}
+	m.mu.Unlock()
+	var rest sync.WaitGroup
+	defer rest.Wait()
+	defer cancel(nil)
+	rest.Go(func() { cancel(s.sendRows(ctx)) })
+	for {
+		changed := m.bell.Listen()
+		if !m.is(as) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+var errEnded = errors.New("it was closed")
+
+// hello says what this machine is, and learns whether home talks to it.
+func (s *serving) hello(ctx context.Context) error {
+	o := s.member.o
+	var answer welcome
+	m, err := s.request(ctx, "hello", message(hello{Protocol: protocol, Version: o.Version, Allow: s.as.Allow, Time: o.Now().UTC()}, nil))
+	if err != nil {
+		return fmt.Errorf("home does not answer: %w", err)
+	}
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		return fmt.Errorf("home does not answer as abide does: %w", err)
+	}
+	if answer.Refused != "" {
+		return errors.New(answer.Refused)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/coder/websocket"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/machines"
+	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/session"
+	"github.com/abidehub/abide/session/list"
+)
+
+// Carry implements api.Live. The engine behind the connection has its own limits and pings.
+func (l live) Carry(w http.ResponseWriter, r *http.Request, connection *machines.Connection) error {
+	hijacked := &hijacker{ResponseWriter: w, bound: l.timing.Write}
+	w.Header().Set(machines.TicketHeader, connection.Ticket)
+	conn, err := websocket.Accept(hijacked, r, &websocket.AcceptOptions{
+		Subprotocols: []string{machines.Subprotocol}, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+	})
+	if err != nil {
+		// The library has sent a response.
+		connection.Drop()
+		l.logger.Debug("upgrade of a machine failed", "err", err)
+		return nil
+	}
+	conn.SetReadLimit(-1) // the engine's protocol has its own
+	connection.Run(l.ctx, websocket.NetConn(l.ctx, conn, websocket.MessageBinary))
+	return nil
+}
+
+// ForHome is this hub as its home uses it.
+func (s *Server) ForHome() machines.Hub { return forHome{s} }
+
+type forHome struct{ server *Server }
+
+// Serve implements machines.Hub.
+func (h forHome) Serve(w http.ResponseWriter, r *http.Request, by machines.Caller, allow machines.Allow, live func() error) {
+	grant := api.GrantOfHome(by, allow)
+	h.server.ServeGiven(w, r, api.Given{Grant: grant, FromHome: true, Now: func() (auth.Grant, error) { return grant, live() }})
+}
+
+// ChangesSince implements machines.Hub. A machine has no machines of its own.
+func (h forHome) ChangesSince(v uint64) (changed []list.Info, gone []string, now uint64) {
+	return h.manager().ChangesSince(v)
+}
+
+// Changed implements machines.Hub.
+func (h forHome) Changed() <-chan struct{} { return h.manager().Changed() }
+
+func (h forHome) manager() *session.Manager { return h.server.manager }

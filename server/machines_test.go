@@ -1,0 +1,155 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/machines"
+	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
+)
+
+// joined starts a home and a machine that has joined it.
+func joined(t *testing.T, allow string) (home, machine *hub) {
+	t.Helper()
+	home, machine = startHub(t, hubOptions{}), startHub(t, hubOptions{})
+	var link wire.MachineLink
+	res := home.do("POST", "/api/machines/links", nil, bearer(home.token))
+	require.Equal(t, http.StatusCreated, res.status, res.body)
+	require.NoError(t, json.Unmarshal([]byte(res.body), &link))
+	res = machine.do("POST", "/api/home", wire.NewHome{Link: link.URL, Name: "laptop", Allow: allow}, bearer(machine.token))
+	require.Equal(t, http.StatusCreated, res.status, res.body)
+	machineIs(t, home, "connected")
+	return home, machine
+}
+
+// machineIs waits until home says so of its only machine.
+func machineIs(t *testing.T, home *hub, want string) wire.Machine {
+	t.Helper()
+	var m wire.Machines
+	require.Eventually(t, func() bool {
+		res := home.do("GET", "/api/machines", nil, bearer(home.token))
+		require.NoError(t, json.Unmarshal([]byte(res.body), &m))
+		return len(m.Machines) == 1 && m.Machines[0].State == want
+	}, patience, time.Millisecond)
+	return m.Machines[0]
+}
+
+// listed waits until the list of home has so many sessions.
+func listed(t *testing.T, home *hub, query string, count int) []wire.SessionInfo {
+	t.Helper()
+	var page wire.SessionPage
+	require.Eventually(t, func() bool {
+		res := home.do("GET", "/api/sessions"+query, nil, bearer(home.token))
+		require.Equal(t, http.StatusOK, res.status, res.body)
+		require.NoError(t, json.Unmarshal([]byte(res.body), &page))
+		return len(page.Sessions) == count
+	}, patience, time.Millisecond)
+	return page.Sessions
+}
+
+func TestHomeListsTheSessionsOfItsMachinesAndRunsTheirRequestsThere(t *testing.T) {
+	home, machine := joined(t, "act")
+	here, there := home.session(), machine.session()
+	for _, line := range listed(t, home, "", 2) {
+		if line.SessionID == here.ID() {
+			require.Nil(t, line.Machine)
+			continue
+		}
+		require.Equal(t, &state.Machine{ID: machine.store.HubID(), Name: "laptop", State: "connected", Since: line.Machine.Since}, line.Machine)
+	}
+	require.Equal(t, there.ID(), listed(t, home, "?machine="+machine.store.HubID(), 1)[0].SessionID)
+	require.Equal(t, here.ID(), listed(t, home, "?machine=here", 1)[0].SessionID)
+	require.Equal(t, there.ID(), listed(t, home, "?q=laptop", 1)[0].SessionID)
+
+	path := "/api/sessions/" + there.ID()
+	res := home.do("POST", path+"/prompt", wire.NewPrompt{PromptID: "p1", Text: "say hello"}, bearer(home.token))
+	require.Equal(t, http.StatusOK, res.status, res.body)
+	machine.await(there, 0, "turn_end")
+	res = home.do("POST", path+"/prompt", wire.NewPrompt{PromptID: "p1", Text: "say hello"}, bearer(home.token))
+	require.Equal(t, http.StatusOK, res.status, "once: %s", res.body)
+	res = home.do("GET", path+"/events?after_seq=0", nil, bearer(home.token))
+	require.Equal(t, http.StatusOK, res.status, res.body)
+	require.Contains(t, res.body, `"say hello"`)
+	require.Contains(t, res.body, `"actor":"owner","by_id":"home:`)
+	require.Equal(t, http.StatusForbidden, home.do("PATCH", path, wire.SessionPatch{}, bearer(home.token)).status, "act does not manage")
+}
+
+func TestTheMachinesSessionsStayInTheListWhileItIsAwayAndGoWithIt(t *testing.T) {
+	home, machine := joined(t, "manage")
+	there := machine.session()
+	listed(t, home, "", 1)
+	socket := home.dial("/api/ws")
+	machine.stop()
+	machineIs(t, home, "away")
+	line := listed(t, home, "", 1)[0]
+	require.Equal(t, state.MachineAway, line.Machine.State)
+	require.NotZero(t, line.Machine.Since)
+	res := home.do("POST", "/api/sessions/"+there.ID()+"/prompt", wire.NewPrompt{PromptID: "p1", Text: "say hello"}, bearer(home.token))
+	require.Equal(t, http.StatusServiceUnavailable, res.status, res.body)
+	require.Contains(t, res.body, "the machine is away")
+	for told := false; !told; { // a screen learns it
+		if s, ok := socket.next().(*wire.Session); ok {
+			told = s.Session.SessionID == there.ID() && s.Session.Machine.State == state.MachineAway
+		}
+	}
+	require.Equal(t, http.StatusNoContent, home.do("DELETE", "/api/machines/"+machine.store.HubID(), nil, bearer(home.token)).status)
+	listed(t, home, "", 0)
+	for gone := false; !gone; {
+		if g, ok := socket.next().(*wire.SessionGone); ok {
+			gone = g.SessionID == there.ID()
+		}
+	}
+}
+
+// What home may have a machine do, for each thing that it allows and each credential at home.
+func TestNoRequestOfHomeIsAboveWhatTheMachineAllows(t *testing.T) {
+	rights := map[string]need{"read": read, "act": act, "manage": owner}
+	scopes := map[auth.Scope]need{auth.Viewer: read, auth.Collaborator: act, auth.Owner: owner}
+	for allow, most := range rights {
+		machine := startHub(t, hubOptions{})
+		for scope, has := range scopes {
+			grant := machines.Caller{ID: "x", Name: "ann", Scope: string(scope), SessionID: ghost}
+			if scope == auth.Owner {
+				grant.SessionID = ""
+			}
+			for route, n := range routeNeeds() {
+				status := machine.fromHome(t, route, grant, machines.Allow(allow))
+				if n > min(most, has) || !concernsSession(route) {
+					require.Equal(t, http.StatusForbidden, status, "%s by %s where %s is allowed", route, scope, allow)
+				} else {
+					require.NotContains(t, []int{401, 403, 421, 429, 500}, status, "%s by %s where %s is allowed", route, scope, allow)
+				}
+			}
+		}
+	}
+}
+
+// concernsSession reports whether home may use a route at all.
+func concernsSession(route string) bool {
+	_, path, _ := strings.Cut(route, " ")
+	for _, end := range []string{"/ws", "/address", "/authenticate", "/record", "/record/end"} {
+		if strings.HasSuffix(path, end) {
+			return false
+		}
+	}
+	return strings.HasPrefix(path, "/api/sessions/{id}") || strings.HasPrefix(path, "/api/jobs/{id}")
+}
+
+// fromHome is the status of a request that home makes.
+func (h *hub) fromHome(t *testing.T, route string, by machines.Caller, allow machines.Allow) int {
+	t.Helper()
+	method, path, _ := strings.Cut(route, " ")
+	path = placeholder.ReplaceAllString(strings.ReplaceAll(path, "{id}", ghost), strings.Repeat("0", 64))
+	r := httptest.NewRequest(method, "http://home"+path, strings.NewReader(`"not what is asked for"`))
+	w := httptest.NewRecorder()
+	h.server.ForHome().Serve(w, r, by, allow, func() error { return nil })
+	return w.Code
+}
