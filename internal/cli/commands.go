@@ -15,9 +15,9 @@ func (p *Program) Commands() []*cobra.Command {
 	verbs := agentVerbs{p, p.Stdout}
 	var list []*cobra.Command
 	for group, commands := range map[string][]*cobra.Command{
-		GroupLook: {p.screens().sessions(), p.ls(), p.show(), p.tail(), p.search(), p.play(), p.export(), p.comments(), snapshotVerb{p}.command(), p.agents(), verbs.rules(), p.worktrees(), p.trash(), storageVerbs{p, p.Stderr}.command(), p.usage(), p.devices(), machineVerbs{p, p.Stderr}.machines(), p.health(), verbs.audit(), p.open()},
+		GroupLook: {p.screens().sessions(), p.ls(), p.show(), p.tail(), p.search(), p.play(), p.export(), p.comments(), snapshotVerb{p}.command(), p.agents(), verbs.rules(), p.worktrees(), p.trash(), storageVerbs{p, p.Stderr}.command(), p.usage(), p.devices(), p.machineVerbs().machines(), p.health(), verbs.audit(), p.open()},
 		GroupDo: {
-			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.pause(), p.queue(), p.rename(), p.tag(), p.pin(), p.archive(), p.resumable(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(), machineVerbs{p, p.Stderr}.join(), machineVerbs{p, p.Stderr}.leave(),
+			p.create(), p.fork(), p.adopt(), p.importFile(), p.prompt(), p.comment(), p.branch(), p.answer(), p.cancel(), p.pause(), p.queue(), p.rename(), p.tag(), p.pin(), p.archive(), p.resumable(), p.end(), p.remove(), p.resume(), p.dismiss(), p.undo(), p.redo(), p.machineVerbs().join(), p.machineVerbs().leave(),
 		},
 		GroupStay: {p.attach(), p.run(), p.jobVerbs().command(), p.jobVerbs().schedules()},
 	} {
@@ -52,6 +52,12 @@ func (p *Program) Alone(cmd *cobra.Command) error { return p.screens().alone(cmd
 func (p *Program) jobVerbs() jobVerbs {
 	return jobVerbs{
 		onHub: p.onHub, flag: p.JSONFlag, asJSON: func() bool { return p.json }, print: p.PrintJSON, table: p.table, words: p.words, folder: p.folder, find: p.find, out: p.Stdout,
+	}
+}
+
+func (p *Program) machineVerbs() machineVerbs {
+	return machineVerbs{
+		onHub: p.onHub, flag: p.JSONFlag, asJSON: func() bool { return p.json }, print: p.PrintJSON, table: p.table, notice: p.notice, out: p.Stdout, err: p.Stderr,
 	}
 }
 

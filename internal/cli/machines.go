@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,13 +15,26 @@ import (
 
 // machineVerbs are the commands about other computers.
 type machineVerbs struct {
-	p   *Program
-	err io.Writer
+	onHub    func(*cobra.Command, func(context.Context, *client.Hub, []string) error) *cobra.Command
+	flag     func(*cobra.Command)
+	asJSON   func() bool
+	print    func(any) error
+	table    func([][]string) error
+	notice   func(format string, args ...any)
+	out, err io.Writer
+}
+
+// orJSON prints a result as JSON, if that is asked for.
+func (v machineVerbs) orJSON(result any, err error) error {
+	if err != nil {
+		return err
+	}
+	return v.print(result)
 }
 
 func (v machineVerbs) join() *cobra.Command {
 	var in wire.NewHome
-	cmd := v.p.onHub(&cobra.Command{
+	cmd := v.onHub(&cobra.Command{
 		Use: "join LINK", Short: "Let another hub list the sessions of this one",
 		Long: "Join another hub, the home of this machine: its list has this machine's sessions from then on, and its owner may do here what --allow says. " +
 			"LINK is what `abide machines add` prints at home; it is good once, for ten minutes. The machine dials out, so it needs no port and no name of its own.",
@@ -31,16 +43,16 @@ func (v machineVerbs) join() *cobra.Command {
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
 		in.Link = args[0]
 		home, err := hub.JoinHome(ctx, in)
-		if err != nil || v.p.json {
-			return v.p.orJSON(home, err)
+		if err != nil || v.asJSON() {
+			return v.orJSON(home, err)
 		}
-		v.p.notice("joined %s as “%s”. Home may %s here", plain.Line(home.URL), plain.Line(home.Name), mayWords(home.Allow))
+		v.notice("joined %s as “%s”. Home may %s here", plain.Line(home.URL), plain.Line(home.Name), mayWords(home.Allow))
 		return nil
 	})
 	cmd.Flags().StringVar(&in.Name, "name", "", "what the machine is called at home (default: the computer's name)")
 	cmd.Flags().StringVar(&in.Allow, "allow", "", "what home may do here: read, act (prompt, answer, cancel; the default), or manage (also start and delete sessions)")
 	cmd.Flags().StringVar(&in.CA, "ca", "", "a file with certificates that home's may be signed by, beside the system's")
-	v.p.JSONFlag(cmd)
+	v.flag(cmd)
 	return cmd
 }
 
@@ -56,7 +68,7 @@ func mayWords(allow string) string {
 }
 
 func (v machineVerbs) leave() *cobra.Command {
-	cmd := v.p.onHub(&cobra.Command{
+	cmd := v.onHub(&cobra.Command{
 		Use: "leave", Short: "Leave home: it can do nothing here any more",
 		Example: "abide leave",
 		Args:    cobra.NoArgs,
@@ -64,14 +76,14 @@ func (v machineVerbs) leave() *cobra.Command {
 		if err := hub.LeaveHome(ctx); err != nil {
 			return err
 		}
-		v.p.notice("left home; there, `abide machines forget` takes this machine out of the list")
+		v.notice("left home; there, `abide machines forget` takes this machine out of the list")
 		return nil
 	})
 	return cmd
 }
 
 func (v machineVerbs) machines() *cobra.Command {
-	cmd := v.p.onHub(&cobra.Command{
+	cmd := v.onHub(&cobra.Command{
 		Use: "machines [add|rename NAME NEW|forget NAME]", Short: "List the machines that joined this hub, add, rename or forget one",
 		Long: "List the machines that joined this hub, whose sessions are in its list: name, whether it is connected, what it allows, its sessions and its version. " +
 			"With add, print a link with which one machine joins. With forget, end a machine's access; its sessions stay there as they are. NAME may be an id.",
@@ -105,36 +117,36 @@ func (v machineVerbs) machines() *cobra.Command {
 			if err := hub.ForgetMachine(ctx, one.ID); err != nil {
 				return err
 			}
-			v.p.notice("forgot “%s”: its sessions stay there as they are", plain.Line(one.Name))
+			v.notice("forgot “%s”: its sessions stay there as they are", plain.Line(one.Name))
 			return nil
 		}
 		renamed, err := hub.RenameMachine(ctx, one.ID, args[2])
-		if err != nil || v.p.json {
-			return v.p.orJSON(renamed, err)
+		if err != nil || v.asJSON() {
+			return v.orJSON(renamed, err)
 		}
-		v.p.notice("“%s” is now “%s”", plain.Line(one.Name), plain.Line(renamed.Name))
+		v.notice("“%s” is now “%s”", plain.Line(one.Name), plain.Line(renamed.Name))
 		return nil
 	})
-	v.p.JSONFlag(cmd)
+	v.flag(cmd)
 	return cmd
 }
 
 func (v machineVerbs) add(ctx context.Context, hub *client.Hub) error {
 	link, err := hub.MachineLink(ctx)
-	if err != nil || v.p.json {
-		return v.p.orJSON(link, err)
+	if err != nil || v.asJSON() {
+		return v.orJSON(link, err)
 	}
-	fmt.Fprintln(v.p.Stdout, link.URL)
-	v.p.notice("on the other computer, within %d minutes: abide join '%s'", link.ExpiresIn/60, link.URL)
+	fmt.Fprintln(v.out, link.URL)
+	v.notice("on the other computer, within %d minutes: abide join '%s'", link.ExpiresIn/60, link.URL)
 	if link.Loopback {
-		v.p.notice("this link works on this computer only: give this hub a name that others reach (abide pair NAME), and add the machine again")
+		v.notice("this link works on this computer only: give this hub a name that others reach (abide pair NAME), and add the machine again")
 	}
 	return nil
 }
 
 func (v machineVerbs) list(all wire.Machines) error {
-	if v.p.json {
-		return v.p.PrintJSON(all)
+	if v.asJSON() {
+		return v.print(all)
 	}
 	if h := all.Home; h != nil {
 		words := h.State
@@ -154,25 +166,5 @@ func (v machineVerbs) list(all wire.Machines) error {
 		}
 		rows = append(rows, []string{plain.Line(m.Name), words, m.Allow, counted(m.Sessions, "session"), plain.Line(m.Version), m.ID})
 	}
-	return v.p.table(rows)
-}
-
-// machineNamed finds a machine by its id or its name.
-func machineNamed(all []wire.Machine, name string) (found wire.Machine, err error) {
-	n := 0
-	for _, m := range all {
-		if m.ID == name {
-			return m, nil
-		}
-		if strings.EqualFold(m.Name, name) {
-			found, n = m, n+1
-		}
-	}
-	switch n {
-	case 0:
-		return found, withCode(ExitFailed, "no machine is called %q: abide machines lists them", name)
-	case 1:
-		return found, nil
-	}
-	return found, Usagef("%d machines are called %q: give the id", n, name)
+	return v.table(rows)
 }

@@ -113,3 +113,23 @@ func sizeWords(n int64) string {
 	}
 	return fmt.Sprintf("%d B", n)
 }
+
+// machineNamed finds a machine by its id or its name.
+func machineNamed(all []wire.Machine, name string) (found wire.Machine, err error) {
+	n := 0
+	for _, m := range all {
+		if m.ID == name {
+			return m, nil
+		}
+		if strings.EqualFold(m.Name, name) {
+			found, n = m, n+1
+		}
+	}
+	switch n {
+	case 0:
+		return found, withCode(ExitFailed, "no machine is called %q: abide machines lists them", name)
+	case 1:
+		return found, nil
+	}
+	return found, Usagef("%d machines are called %q: give the id", n, name)
+}

@@ -7,11 +7,12 @@
 // with the first machine. A machine may publish and subscribe below m.<its id>. and nowhere
 // else. What the two say to each other there:
 //
-//	m.ID.rows       machine to home, acknowledged: changed lines of its session list
-//	m.ID.call.N     home to machine: begin call N, an HTTP request
-//	m.ID.body.N     home to machine, acknowledged: more of the call's body
-//	m.ID.cancel.N   home to machine: nobody waits for call N any more
-//	m.ID.answer.N   machine to home, acknowledged unless it is the last part: the answer
+//	m.ID.rows           machine to home, acknowledged: changed lines of its session list
+//	m.ID.hello          machine to home, answered: what it is
+//	m.ID.call.N.begin   home to machine: begin call N, an HTTP request
+//	m.ID.call.N.body    home to machine, acknowledged: more of the call's body
+//	m.ID.call.N.cancel  home to machine: nobody waits for call N any more
+//	m.ID.answer.N       machine to home, acknowledged unless it is the last part: the answer
 //
 // A message is one line of JSON, and behind it the bytes that it is about. Whoever sends
 // many parts waits for the acknowledgement of each, so that neither side holds more than

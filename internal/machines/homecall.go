@@ -146,7 +146,7 @@ func (l *link) begin(ctx context.Context, id string, r *http.Request, by Caller,
 		return err
 	}
 	head := callHead{Method: r.Method, Target: r.URL.RequestURI(), Header: forwarded(r.Header), Caller: by, Length: r.ContentLength, More: more}
-	if err := l.conn.Publish(below(l.id, "call."+id), message(head, first[:n])); err != nil {
+	if err := l.conn.Publish(below(l.id, "call."+id+".begin"), message(head, first[:n])); err != nil {
 		return ErrAway
 	}
 	if !more {
@@ -167,7 +167,7 @@ func (l *link) sendBody(ctx context.Context, id string, body io.Reader) {
 		n, err := io.ReadFull(body, part)
 		more = err == nil
 		head := partHead{More: more, Failed: err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)}
-		if _, err := l.conn.RequestWithContext(ctx, below(l.id, "body."+id), message(head, part[:n])); err != nil {
+		if _, err := l.conn.RequestWithContext(ctx, below(l.id, "call."+id+".body"), message(head, part[:n])); err != nil {
 			return // the answer says what became of it
 		}
 	}
@@ -177,7 +177,7 @@ func (l *link) sendBody(ctx context.Context, id string, body io.Reader) {
 func (l *link) answer(ctx context.Context, w http.ResponseWriter, id string, call *homeCall) error {
 	begun := false
 	broken := func(err error) error {
-		_ = l.conn.Publish(below(l.id, "cancel."+id), nil)
+		_ = l.conn.Publish(below(l.id, "call."+id+".cancel"), nil)
 		if begun {
 			panic(http.ErrAbortHandler)
 		}

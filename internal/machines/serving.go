@@ -56,10 +56,21 @@ func (s *serving) end() {
 }
 
 func (s *serving) listen(ctx context.Context) error {
-	for subject, take := range map[string]nats.MsgHandler{"call.*": s.takeCall, "body.*": s.takeBody, "cancel.*": s.takeCancel} {
-		if _, err := s.conn.Subscribe(below(s.member.o.ID, subject), take); err != nil {
-			return err
+	// One subscription, because the order is kept within one only.
+	_, err := s.conn.Subscribe(below(s.member.o.ID, "call.*.*"), func(m *nats.Msg) {
+		words := strings.Split(m.Subject, ".")
+		id, what := words[len(words)-2], words[len(words)-1]
+		switch what {
+		case "begin":
+			s.takeCall(id, m)
+		case "body":
+			s.takeBody(id, m)
+		case "cancel":
+			s.takeCancel(id)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	bound, cancel := context.WithTimeout(ctx, dialBound)
 	defer cancel()
@@ -101,11 +112,8 @@ func (s *serving) sendRows(ctx context.Context) error {
 	}
 }
 
-func lastOf(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
-
 // takeCall begins a call.
-func (s *serving) takeCall(m *nats.Msg) {
-	id := lastOf(m.Subject)
+func (s *serving) takeCall(id string, m *nats.Msg) {
 	var head callHead
 	first, err := parse(m.Data, &head)
 	if err != nil {
@@ -178,9 +186,9 @@ func (s *serving) live() error {
 }
 
 // takeBody takes a later part of a call's body, and acknowledges it once it was read.
-func (s *serving) takeBody(m *nats.Msg) {
+func (s *serving) takeBody(id string, m *nats.Msg) {
 	s.mu.Lock()
-	call := s.calls[lastOf(m.Subject)]
+	call := s.calls[id]
 	s.mu.Unlock()
 	if call == nil || call.body == nil {
 		_ = m.Respond(nil) // the call has ended
@@ -202,9 +210,9 @@ func (s *serving) takeBody(m *nats.Msg) {
 	})
 }
 
-func (s *serving) takeCancel(m *nats.Msg) {
+func (s *serving) takeCancel(id string) {
 	s.mu.Lock()
-	call := s.calls[lastOf(m.Subject)]
+	call := s.calls[id]
 	s.mu.Unlock()
 	if call != nil {
 		call.cancel()
