@@ -27,7 +27,7 @@ import (
 )
 
 // withoutACredential are the routes that no grant admits.
-var withoutACredential = []string{"/api/ready", "/api/pair", "/api/page", "/api/answer"}
+var withoutACredential = []string{"/api/ready", "/api/pair", "/api/page", "/api/answer", "/api/machines/join"}
 
 // Fault 91. The head of each request is admitted, then its grant ends, then the body
 // comes.

@@ -219,6 +219,10 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 
 	joinCode, _, err := h.machines.NewLink()
 	require.NoError(t, err)
+	laptopCode, _, err := h.machines.NewLink()
+	require.NoError(t, err)
+	_, laptop, err := h.machines.Join(laptopCode, machines.Joining{ID: "00000000000000bb", Name: "laptop", Allow: machines.AllowRead})
+	require.NoError(t, err)
 	home := startHub(t, hubOptions{})
 	homeCode, _, err := home.machines.NewLink()
 	require.NoError(t, err)
@@ -244,13 +248,13 @@ func everyCall(t *testing.T, h *hub) ([]apiCall, *page) {
 		{"GET", "/api/devices", "", nil},
 		{"POST", "/api/devices/seen", "", map[string]string{"until": "2026-01-01T00:00:00Z"}},
 		{"POST", "/api/pairings", "", nil},
+		{"PATCH", "/api/machines/{machine}", "/api/machines/" + laptop.ID, map[string]string{"name": "the laptop"}},
+		{"DELETE", "/api/machines/{machine}", "/api/machines/" + laptop.ID, nil},
+		{"POST", "/api/home", "", map[string]string{"link": machines.Link(home.origin(), homeCode)}},
+		{"DELETE", "/api/home", "", nil},
 		{"POST", "/api/machines/links", "", nil},
 		{"POST", "/api/machines/join", "", map[string]string{"code": joinCode, "id": "00000000000000aa", "name": "laptop", "allow": "read"}},
 		{"GET", "/api/machines", "", nil},
-		{"PATCH", "/api/machines/{machine}", "/api/machines/00000000000000aa", map[string]string{"name": "the laptop"}},
-		{"DELETE", "/api/machines/{machine}", "/api/machines/00000000000000aa", nil},
-		{"POST", "/api/home", "", map[string]string{"link": machines.Link(home.origin(), homeCode)}},
-		{"DELETE", "/api/home", "", nil},
 		{"GET", "/api/push", "", nil},
 		{"POST", "/api/push/subscriptions", "", browserSubscription()},
 		{"POST", "/api/push/subscriptions/{subscription}/test", "/api/push/subscriptions/" + told.id + "/test", nil},

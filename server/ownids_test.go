@@ -70,7 +70,7 @@ func TestAPatchChangesAllThatItNamesOrNothing(t *testing.T) {
 		res := h.api("PATCH", c.path, c.body)
 		require.Equal(t, 200, res.status, "%s: %s", c.route, res.body)
 	}
-	require.Equal(t, 4, walked)
+	require.Equal(t, 5, walked)
 }
 
 // TestThePlaceOfACommentStays has a patch of each part of a place.
