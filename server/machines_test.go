@@ -79,6 +79,9 @@ func TestHomeListsTheSessionsOfItsMachinesAndRunsTheirRequestsThere(t *testing.T
 	require.Equal(t, http.StatusOK, res.status, res.body)
 	require.Contains(t, res.body, `"say hello"`)
 	require.Contains(t, res.body, `"actor":"owner","by_id":"home:`)
+	socket := home.dial("/api/ws")
+	socket.send(&wire.Observe{RequestID: "r", SessionID: there.ID()})
+	require.Contains(t, find[*wire.Error](socket, nil).Message, `this session is on the machine "laptop"`)
 	require.Equal(t, http.StatusForbidden, home.do("PATCH", path, wire.SessionPatch{}, bearer(home.token)).status, "act does not manage")
 }
 

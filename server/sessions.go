@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/abidehub/abide/internal/machines"
@@ -59,6 +60,17 @@ type merged struct {
 }
 
 var _ sessions = merged{}
+
+// Watch refuses the sessions of machines with words.
+func (m merged) Watch(ctx context.Context, id string) (api.Watched, error) {
+	s, err := m.managed.Watch(ctx, id)
+	if errors.Is(err, state.ErrNotFound) {
+		if _, line, known := m.machines.Of(id); known {
+			return nil, fmt.Errorf("%w: this session is on the machine %q: open it there, or ask for its events over HTTP", state.ErrConflict, line.Machine.Name)
+		}
+	}
+	return s, err
+}
 
 func (m merged) Info(ctx context.Context, id string) (list.Info, error) {
 	info, err := m.managed.Info(ctx, id)
