@@ -23,8 +23,8 @@ func (h *Hub) MachineLink(ctx context.Context) (wire.MachineLink, error) {
 }
 
 // RenameMachine gives a machine another name.
-func (h *Hub) RenameMachine(ctx context.Context, id, name string) (wire.Machine, error) {
-	var m wire.Machine
+func (h *Hub) RenameMachine(ctx context.Context, id, name string) (wire.JoinedMachine, error) {
+	var m wire.JoinedMachine
 	err := h.do(ctx, http.MethodPatch, "/api/machines/"+url.PathEscape(id), wire.MachinePatch{Name: name}, &m)
 	return m, err
 }

@@ -45,6 +45,7 @@ type SessionWSClient struct {
 	ctx     context.Context // ends with the socket
 	wait    sync.WaitGroup  // all goroutines of this client except run's and its news'
 	slow    atomic.Int32    // requests that wait for an agent
+	calls   elsewhereCalls  // requests that machines carry out
 	waiting waitingCalls    // requests that wait for the state of a session
 	news    *news
 

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -75,6 +78,9 @@ func (c *SessionWSClient) decode(data []byte) (wire.Message, error) {
 
 // act carries out a message.
 func (c *SessionWSClient) act(message wire.Message) {
+	if c.elsewhere(message) {
+		return
+	}
 	switch m := message.(type) {
 	case *wire.Ping:
 		c.send(c.ctx, &wire.Pong{Nonce: m.Nonce, Time: time.Now().UTC(), MaxSeq: c.maxSeqs()})
@@ -95,6 +101,84 @@ func (c *SessionWSClient) act(message wire.Message) {
 	default:
 		c.handleVerb(message)
 	}
+}
+
+// elsewhere has a machine carry out a message about a session of it, and reports whether it
+// is one. The message becomes the HTTP request that does the same.
+func (c *SessionWSClient) elsewhere(message wire.Message) bool {
+	id, requestID := ofMessage(message)
+	if id == "" || c.server.machines == nil {
+		return false
+	}
+	machine, _, known := c.server.machines.Of(id)
+	method, path, body, verb := requestOf(message)
+	if !known || method == "" {
+		return false
+	}
+	c.do(requestID, id, verb, func() error {
+		if c.slow.Add(1) > maxSlow {
+			c.slow.Add(-1)
+			return &api.Problem{Code: wire.CodeBusy, Message: "several such requests are waiting already", RetryAfter: api.RetryLater}
+		}
+		before, done := c.calls.after(id)
+		c.wait.Go(func() {
+			defer c.slow.Add(-1)
+			defer done()
+			if before != nil {
+				<-before
+			}
+			if frame := c.ask(machine.ID, method, "/api/sessions/"+id+path, body, message); frame != nil {
+				c.send(c.ctx, frame)
+			}
+		})
+		return nil
+	})
+	return true
+}
+
+// ask makes the request, and a frame of its answer; nil if there is none to send.
+func (c *SessionWSClient) ask(machine, method, target string, body []byte, message wire.Message) wire.Message {
+	id, requestID := ofMessage(message)
+	failed := func(err error) wire.Message {
+		p, unexpected := api.Explain(err, id)
+		if unexpected {
+			c.logger().Error("message failed", "session", id, "err", err)
+		}
+		return p.Frame(requestID, id)
+	}
+	r, err := http.NewRequestWithContext(c.ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return failed(api.Invalid("the message has a strange id"))
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer := &shortAnswer{header: http.Header{}}
+	if err := c.server.machines.Call(answer, r, machine, api.CallerOf(*c.grant.Load())); err != nil {
+		return failed(err)
+	}
+	if answer.status >= 300 {
+		var refused wire.Refused
+		if json.Unmarshal(answer.body.Bytes(), &refused) != nil || refused.Error.Code == "" {
+			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
+		}
+		e := refused.Error
+		return &wire.Error{RequestID: requestID, SessionID: id, Code: e.Code, Message: e.Message, RetryAfterMS: e.RetryAfterMS, Winner: e.Winner, Needs: e.Needs}
+	}
+	switch message.(type) {
+	case *wire.Prompt:
+		var a wire.PromptAnswer
+		if json.Unmarshal(answer.body.Bytes(), &a) != nil {
+			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
+		}
+		return promptAnswered(requestID, id, a)
+	case *wire.PermissionAnswer:
+		var resolved wire.PermissionResolved
+		if json.Unmarshal(answer.body.Bytes(), &resolved) != nil {
+			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
+		}
+		resolved.RequestID, resolved.SessionID = requestID, id
+		return &resolved
+	}
+	return nil
 }
 
 // handleVerb handles the verbs that only the state answers.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/coder/websocket"
@@ -8,6 +9,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/api"
+	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/list"
 )
@@ -44,6 +46,26 @@ func (h forHome) Serve(w http.ResponseWriter, r *http.Request, by machines.Calle
 // ChangesSince implements machines.Hub. A machine has no machines of its own.
 func (h forHome) ChangesSince(v uint64) (changed []list.Info, gone []string, now uint64) {
 	return h.manager().ChangesSince(v)
+}
+
+// Open implements machines.Hub.
+func (h forHome) Open(ctx context.Context, id string) (machines.Session, error) {
+	s, err := h.manager().Readable(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return readByHome{s}, nil
+}
+
+// readByHome is a session as home reads it.
+type readByHome struct{ *session.BackgroundSession }
+
+// State implements machines.Session.
+func (r readByHome) State() ([]byte, error) {
+	if !rung(r.Known()) || r.OpenError() != nil {
+		return nil, nil
+	}
+	return wire.Encode(api.StateOf(*r.Shown()))
 }
 
 // Changed implements machines.Hub.

@@ -1,9 +1,12 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -31,7 +35,7 @@ func joined(t *testing.T, allow string) (home, machine *hub) {
 }
 
 // machineIs waits until home says so of its only machine.
-func machineIs(t *testing.T, home *hub, want string) wire.Machine {
+func machineIs(t *testing.T, home *hub, want string) wire.JoinedMachine {
 	t.Helper()
 	var m wire.Machines
 	require.Eventually(t, func() bool {
@@ -79,10 +83,63 @@ func TestHomeListsTheSessionsOfItsMachinesAndRunsTheirRequestsThere(t *testing.T
 	require.Equal(t, http.StatusOK, res.status, res.body)
 	require.Contains(t, res.body, `"say hello"`)
 	require.Contains(t, res.body, `"actor":"owner","by_id":"home:`)
+	require.Equal(t, http.StatusForbidden, home.do("PATCH", path, wire.SessionPatch{}, bearer(home.token)).status, "act does not manage")
+}
+
+// A socket at home follows a machine's session in home's copy, whose bytes are the machine's,
+// and what it says is carried out there. While the machine is away the copy is read.
+func TestASocketAtHomeFollowsASessionOfAMachine(t *testing.T) {
+	home, machine := joined(t, "manage")
+	there := machine.session()
+	machine.prompt(there, "p0", "say one")
+	listed(t, home, "", 1)
 	socket := home.dial("/api/ws")
 	socket.send(&wire.Observe{RequestID: "r", SessionID: there.ID()})
-	require.Contains(t, find[*wire.Error](socket, nil).Message, `this session is on the machine "laptop"`)
-	require.Equal(t, http.StatusForbidden, home.do("PATCH", path, wire.SessionPatch{}, bearer(home.token)).status, "act does not manage")
+	applied := event.Seq(0)
+	follow := func(until func(wire.Message) bool) {
+		for done := false; !done; {
+			m := socket.next()
+			switch m := m.(type) {
+			case *wire.EventsLoaded:
+				applied = m.LastSeq
+			case *wire.Events:
+				require.Equal(t, applied+1, m.Events[0].Seq, "no gap, nothing twice")
+				applied = m.Events[len(m.Events)-1].Seq
+			case *wire.Error:
+				require.Fail(t, m.Message)
+			}
+			done = until(m)
+		}
+	}
+	follow(func(m wire.Message) bool {
+		s, ok := m.(*wire.State)
+		return ok && s.Turn.State == state.TurnIdle && applied >= 5
+	})
+	socket.send(&wire.Prompt{RequestID: "p", SessionID: there.ID(), PromptID: "p1", Text: "say two"})
+	follow(func(m wire.Message) bool { r, ok := m.(*wire.PromptReceived); return ok && r.PromptID == "p1" })
+	follow(func(m wire.Message) bool { return applied >= there.Log().Marks().Visible })
+	socket.send(&wire.QueueRemove{RequestID: "m", SessionID: there.ID(), PromptID: "nothing"})
+	for refused := false; !refused; {
+		_, refused = socket.next().(*wire.Error)
+	}
+
+	last := there.Log().Marks().Visible
+	file := filepath.Join("sessions", there.ID(), "events.jsonl")
+	machine.stop()
+	machineIs(t, home, "away")
+	again := home.dial("/api/ws")
+	again.send(&wire.Observe{RequestID: "r", SessionID: there.ID()})
+	loaded := find[*wire.EventsLoaded](again, nil)
+	require.Equal(t, last, loaded.MaxSeq)
+	again.send(&wire.LoadEvents{RequestID: "l", SessionID: there.ID(), AfterSeq: new(event.Seq), Epoch: loaded.Epoch, Limit: 100})
+	require.Equal(t, last, find[*wire.EventsLoaded](again, nil).LastSeq)
+	again.send(&wire.Prompt{RequestID: "p", SessionID: there.ID(), PromptID: "p2", Text: "say three"})
+	require.Contains(t, find[*wire.Error](again, nil).Message, "the machine is away")
+	original, err := os.ReadFile(filepath.Join(machine.dir, file))
+	require.NoError(t, err)
+	copied, err := os.ReadFile(filepath.Join(home.dir, "copies", machine.store.HubID(), there.ID(), "events.jsonl"))
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(original, copied) && len(copied) > 0, "a copy is the machine's bytes")
 }
 
 func TestTheMachinesSessionsStayInTheListWhileItIsAwayAndGoWithIt(t *testing.T) {

@@ -95,6 +95,7 @@ type Limits struct {
 type Server struct {
 	// Set at construction.
 	sessions sessions
+	machines *machines.Home
 	manager  *session.Manager // for what clients do
 	registry *auth.Registry
 	hubID    string
@@ -124,7 +125,7 @@ func New(o Options) (*Server, error) {
 	o.Timing, o.Limits = o.Timing.withDefaults(), o.Limits.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		sessions: merged{managed{o.Manager}, o.Machines}, manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
+		machines: o.Machines, sessions: &merged{managed: managed{o.Manager}, machines: o.Machines, copies: map[string]*copied{}}, manager: o.Manager, registry: o.Registry, hubID: o.HubID, version: o.Version,
 		logger: o.Logger, timing: o.Timing, frames: newFrameCache(), clients: newClientSet(o.Limits),
 		large: make(chan struct{}, largeAtOnce), ctx: ctx, cancel: cancel,
 	}

@@ -3,8 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
+	"sync"
 
 	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/api"
@@ -57,22 +57,47 @@ func (m managed) Closed(ctx context.Context, id string) error {
 type merged struct {
 	managed
 	machines *machines.Home
+
+	mu     sync.Mutex
+	copies map[string]*copied // those that are followed, by session
 }
 
-var _ sessions = merged{}
+var _ sessions = (*merged)(nil)
 
-// Watch refuses the sessions of machines with words.
-func (m merged) Watch(ctx context.Context, id string) (api.Watched, error) {
+// Watch returns this hub's session, or the copy of a machine's.
+func (m *merged) Watch(ctx context.Context, id string) (api.Watched, error) {
 	s, err := m.managed.Watch(ctx, id)
-	if errors.Is(err, state.ErrNotFound) {
-		if _, line, known := m.machines.Of(id); known {
-			return nil, fmt.Errorf("%w: this session is on the machine %q: open it there, or ask for its events over HTTP", state.ErrConflict, line.Machine.Name)
+	if !errors.Is(err, state.ErrNotFound) {
+		return s, err
+	}
+	from, failed := m.machines.Watch(id)
+	if failed != nil {
+		return nil, failed
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, c := range m.copies {
+		if c.over() {
+			delete(m.copies, id)
 		}
 	}
-	return s, err
+	if c := m.copies[id]; c != nil && c.Copied == from {
+		return c, nil
+	}
+	c := newCopied(from)
+	m.copies[id] = c
+	return c, nil
 }
 
-func (m merged) Info(ctx context.Context, id string) (list.Info, error) {
+// Closed returns why a watched session was closed.
+func (m *merged) Closed(ctx context.Context, id string) error {
+	if _, _, known := m.machines.Of(id); known {
+		return nil
+	}
+	return m.managed.Closed(ctx, id)
+}
+
+func (m *merged) Info(ctx context.Context, id string) (list.Info, error) {
 	info, err := m.managed.Info(ctx, id)
 	if errors.Is(err, state.ErrNotFound) {
 		if _, line, known := m.machines.Of(id); known {
@@ -82,13 +107,13 @@ func (m merged) Info(ctx context.Context, id string) (list.Info, error) {
 	return info, err
 }
 
-func (m merged) ChangesSince(v listVersion) (changed []list.Info, gone []string, now listVersion) {
+func (m *merged) ChangesSince(v listVersion) (changed []list.Info, gone []string, now listVersion) {
 	changed, gone, now.own = m.Manager.ChangesSince(v.own)
 	lines, left, others := m.machines.LinesSince(v.others)
 	now.others = others
 	return append(changed, lines...), append(gone, left...), now
 }
 
-func (m merged) Changed() [2]<-chan struct{} {
+func (m *merged) Changed() [2]<-chan struct{} {
 	return [2]<-chan struct{}{m.Manager.Changed(), m.machines.LinesChanged()}
 }

@@ -115,7 +115,7 @@ func sizeWords(n int64) string {
 }
 
 // machineNamed finds a machine by its id or its name.
-func machineNamed(all []wire.Machine, name string) (found wire.Machine, err error) {
+func machineNamed(all []wire.JoinedMachine, name string) (found wire.JoinedMachine, err error) {
 	n := 0
 	for _, m := range all {
 		if m.ID == name {

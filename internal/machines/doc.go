@@ -12,6 +12,7 @@
 //	m.ID.call.N.begin   home to machine: begin call N, an HTTP request
 //	m.ID.call.N.body    home to machine, acknowledged: more of the call's body
 //	m.ID.call.N.cancel  home to machine: nobody waits for call N any more
+//	m.ID.read           home to machine, answered: what is new in a session's log
 //	m.ID.answer.N       machine to home, acknowledged unless it is the last part: the answer
 //
 // A message is one line of JSON, and behind it the bytes that it is about. Whoever sends

@@ -14,8 +14,8 @@ import (
 const (
 	// partBytes is the most bytes of a body, an answer or a log in one message.
 	partBytes = 512 << 10
-	// mostMessage is the largest message: a part and its line.
-	mostMessage = partBytes + 64<<10
+	// mostMessage is the largest message: a line of a log or a part, and a state with its queue.
+	mostMessage = 4 << 20
 	// pingEvery and mostPings find a connection that is dead: two unanswered pings.
 	pingEvery = 2 * time.Second
 	mostPings = 2
@@ -41,7 +41,7 @@ func startEngine() (*engine, error) {
 	var err error
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "home", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true,
-		MaxPayload: mostMessage, MaxPending: 8 << 20, MaxSubs: 64, WriteDeadline: writeBound,
+		MaxPayload: mostMessage, MaxPending: 16 << 20, MaxSubs: 64, WriteDeadline: writeBound,
 		PingInterval: pingEvery, MaxPingsOut: mostPings,
 		CustomClientAuthentication: e,
 	})

@@ -34,6 +34,7 @@ type Home struct {
 	logger *slog.Logger
 	has    func(string) bool
 	rows   *rows
+	copies *copies
 	bell   bell.Bell
 
 	mu      sync.Mutex
@@ -53,7 +54,7 @@ func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Has == nil {
 		o.Has = func(string) bool { return false }
 	}
-	h := &Home{id: o.ID, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, rows: newRows(), links: map[string]*link{}, refused: map[string]int{}}
+	h := &Home{id: o.ID, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, rows: newRows(), copies: newCopies(o.Dir, o.Logger), links: map[string]*link{}, refused: map[string]int{}}
 	var err error
 	if h.record, _, err = h.file.Read(); err != nil {
 		return nil, err
@@ -240,6 +241,7 @@ func (h *Home) Forget(id string) error {
 		<-l.over
 	}
 	h.rows.forget(id)
+	h.copies.drop(id)
 	h.bell.Ring()
 	h.logger.Info("a machine was forgotten", "machine", id)
 	return nil
@@ -255,6 +257,7 @@ func (h *Home) Close() {
 	engine := h.engine
 	h.mu.Unlock()
 	h.carried.Wait()
+	h.copies.close()
 	if engine != nil {
 		engine.close()
 	}

@@ -223,4 +223,5 @@ func (l *link) takeRows(m *nats.Msg) {
 		return
 	}
 	_ = m.Respond(nil)
+	l.home.copies.rung(l.id, said)
 }

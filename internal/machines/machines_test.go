@@ -2,12 +2,15 @@ package machines
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,10 +19,12 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
-	"encoding/json"
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/store"
 )
 
 // fakeHub is a machine's hub that serves with a handler.
@@ -29,6 +34,7 @@ type fakeHub struct {
 	version uint64
 	rows    []state.Info
 	gone    []string
+	logs    map[string]journal.Log
 	serve   func(http.ResponseWriter, *http.Request, Caller, Allow)
 }
 
@@ -47,6 +53,28 @@ func (f *fakeHub) ChangesSince(v uint64) ([]state.Info, []string, uint64) {
 
 func (f *fakeHub) Changed() <-chan struct{} { return f.bell.Listen() }
 
+func (f *fakeHub) Open(_ context.Context, id string) (Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if log := f.logs[id]; log != nil {
+		return fakeSession{log}, nil
+	}
+	return nil, state.ErrNotFound
+}
+
+// fakeSession is a log whose state is its last seq.
+type fakeSession struct{ log journal.Log }
+
+func (f fakeSession) Log() journal.Log { return f.log }
+
+func (f fakeSession) State() ([]byte, error) {
+	return []byte(fmt.Sprintf(`{"at_seq":%d}`, f.log.Marks().Visible)), nil
+}
+
+func (f fakeSession) StateChanged() <-chan struct{} { return f.log.Changed() }
+
+func (f fakeSession) Done() <-chan struct{} { return nil }
+
 func (f *fakeHub) set(rows []state.Info, gone ...string) {
 	f.mu.Lock()
 	f.version++
@@ -60,6 +88,7 @@ const machineID, homeID = "00000000000000aa", "00000000000000bb"
 // pair is a home behind a server, and a machine that may join it.
 type pair struct {
 	t      *testing.T
+	dir    string // of home
 	home   *Home
 	server *httptest.Server
 	hub    *fakeHub
@@ -71,9 +100,9 @@ type pair struct {
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func newPair(t *testing.T) *pair {
-	p := &pair{t: t, hub: &fakeHub{}}
+	p := &pair{t: t, hub: &fakeHub{}, dir: t.TempDir()}
 	var err error
-	p.home, err = OpenHome(HomeOptions{Dir: t.TempDir(), ID: homeID, Logger: discard()})
+	p.home, err = OpenHome(HomeOptions{Dir: p.dir, ID: homeID, Logger: discard()})
 	require.NoError(t, err)
 	p.server = httptest.NewServer(http.HandlerFunc(p.serveHome))
 	t.Cleanup(p.server.Close)
@@ -269,4 +298,139 @@ func TestACallEndsWithItsCallerAndWithTheConnection(t *testing.T) {
 	require.Error(t, <-ended)
 	p.until(func(m Machine) bool { return !m.Connected })
 	require.ErrorIs(t, p.home.Call(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), machineID, Caller{}), ErrAway)
+}
+
+// newLog is a machine's log, in dir, with a session of its own.
+func (p *pair) newLog(dir string) (id string, log journal.Log) {
+	p.t.Helper()
+	s, err := store.Open(dir, store.Options{SegmentBytes: 20_000})
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { s.Close() })
+	id, err = s.Journal().Create(p.t.Context(), event.SessionStart{Agent: "fake"})
+	require.NoError(p.t, err)
+	lease, err := s.Journal().Lease(p.t.Context(), id)
+	require.NoError(p.t, err)
+	log, err = lease.Log(p.t.Context())
+	require.NoError(p.t, err)
+	p.hub.mu.Lock()
+	p.hub.logs = map[string]journal.Log{id: log}
+	p.hub.mu.Unlock()
+	return id, log
+}
+
+func (p *pair) write(log journal.Log, text string) event.Seq {
+	p.t.Helper()
+	_, last, err := log.Append(p.t.Context(), 0, event.Draft{Type: event.TypeNote, Time: time.Now(), Data: []byte(fmt.Sprintf(`{"text":%q}`, text))})
+	require.NoError(p.t, err)
+	return last
+}
+
+// upTo waits until home's copy has a seq.
+func (p *pair) upTo(id string, seq event.Seq) *Copied {
+	p.t.Helper()
+	limit := time.After(patience)
+	for {
+		c, err := p.home.Watch(id)
+		require.NoError(p.t, err)
+		changed := c.Log().Changed()
+		if c.Log().Marks().Visible >= seq {
+			return c
+		}
+		select {
+		case <-changed:
+		case <-c.Done():
+		case <-limit:
+			require.Fail(p.t, "the copy does not grow", "%d of %d", c.Log().Marks().Visible, seq)
+		}
+	}
+}
+
+// The connection is cut while the machine writes: the copy has no gap, nothing twice, and the
+// machine's bytes in the machine's files.
+func TestACopyIsTheMachinesBytesWhereverTheConnectionIsCut(t *testing.T) {
+	p := newPair(t)
+	dir := t.TempDir()
+	id, log := p.newLog(dir)
+	p.hub.set([]state.Info{lineOf(id)})
+	p.join(AllowRead)
+	p.linesUntil(id)
+	c := p.upTo(id, 1)
+	last := event.Seq(0)
+	for round := range 20 {
+		for i := range 40 {
+			last = p.write(log, fmt.Sprint("round ", round, " event ", i))
+		}
+		p.home.mu.Lock()
+		l := p.home.links[machineID]
+		p.home.mu.Unlock()
+		if l != nil {
+			l.end()
+		}
+	}
+	require.Same(t, c, p.upTo(id, last))
+	original, copied := filesOf(t, filepath.Join(dir, "sessions", id)), filesOf(t, filepath.Join(p.dir, "copies", machineID, id))
+	require.Greater(t, len(original), 2, "it has several files")
+	require.Equal(t, original, copied)
+	require.Zero(t, p.until(func(m Machine) bool { return true }).Refused)
+}
+
+// filesOf are the files of a log by name.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "events*"))
+	require.NoError(t, err)
+	files := map[string]string{}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		files[filepath.Base(name)] = string(data)
+	}
+	return files
+}
+
+// The machine lost events and has others in their place: home keeps what is equal, moves the
+// rest away, and goes on with what the machine has.
+func TestACopyFollowsAMachineThatLostEvents(t *testing.T) {
+	p := newPair(t)
+	first, second := t.TempDir(), filepath.Join(t.TempDir(), "second")
+	id, log := p.newLog(first)
+	for i := range 10 {
+		p.write(log, fmt.Sprint("kept ", i))
+	}
+	require.NoError(t, log.FlushMetadata(t.Context()))
+	require.NoError(t, os.CopyFS(second, os.DirFS(first)))
+	for i := range 5 {
+		p.write(log, fmt.Sprint("lost ", i))
+	}
+	p.hub.set([]state.Info{lineOf(id)})
+	p.join(AllowRead)
+	p.linesUntil(id)
+	old := p.upTo(id, log.Marks().Visible)
+
+	s, err := store.Open(second, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	lease, err := s.Journal().Lease(t.Context(), id)
+	require.NoError(t, err)
+	other, err := lease.Log(t.Context())
+	require.NoError(t, err)
+	p.hub.mu.Lock()
+	p.hub.logs[id] = other
+	p.hub.mu.Unlock()
+	p.write(other, "another")
+	last := p.write(other, "one more")
+	p.home.mu.Lock()
+	l := p.home.links[machineID]
+	p.home.mu.Unlock()
+	l.end()
+	select {
+	case <-old.Done(): // its readers begin anew
+	case <-time.After(patience):
+		require.Fail(t, "the copy goes on")
+	}
+	p.upTo(id, last)
+	require.Equal(t, filesOf(t, filepath.Join(second, "sessions", id)), filesOf(t, filepath.Join(p.dir, "copies", machineID, id)))
+	kept, err := filepath.Glob(filepath.Join(p.dir, "copies", machineID, id, "quarantine", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, kept)
 }

@@ -29,6 +29,8 @@ type Hub interface {
 	// Changed is its bell: take it before.
 	ChangesSince(version uint64) (changed []state.Info, gone []string, now uint64)
 	Changed() <-chan struct{}
+	// Open returns a session, and opens it if needed. state.ErrNotFound if there is none.
+	Open(ctx context.Context, id string) (Session, error)
 }
 
 // membership is the content of home.json: which hub is home, and this machine's secret there.

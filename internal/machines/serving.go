@@ -34,6 +34,7 @@ type serving struct {
 
 	mu    sync.Mutex
 	calls map[string]*memberCall
+	reads int
 }
 
 // memberCall is a call that this machine works on.
@@ -69,6 +70,9 @@ func (s *serving) listen(ctx context.Context) error {
 			s.takeCancel(id)
 		}
 	})
+	if err == nil {
+		_, err = s.conn.Subscribe(below(s.member.o.ID, "read"), s.takeRead)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -73,6 +74,28 @@ type answerHead struct {
 	Header http.Header `json:"header,omitempty"`
 	More   bool        `json:"more,omitempty"`
 }
+
+// readHead asks for what is new in a session's log: see Read.
+type readHead struct {
+	SessionID string    `json:"session_id"`
+	After     event.Seq `json:"after"`
+	Sum       string    `json:"sum,omitempty"`
+	State     string    `json:"state,omitempty"`
+	Most      int       `json:"most"`
+	Wait      int       `json:"wait_ms,omitempty"`
+}
+
+// linesHead is the line before stored lines: see News. Error says in words why there are none.
+type linesHead struct {
+	File  event.Seq       `json:"file,omitempty"`
+	Last  event.Seq       `json:"last,omitempty"`
+	Other bool            `json:"other,omitempty"`
+	State json.RawMessage `json:"state,omitempty"`
+	Error string          `json:"error,omitempty"`
+}
+
+// readGone is the Error of a read of a session that does not exist.
+const readGone = "not_found"
 
 // message joins a line and the bytes behind it.
 func message(head any, body []byte) []byte {

@@ -5,6 +5,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // maxObservers limits the observers in a state. With a thousand observers, each
@@ -30,6 +31,31 @@ func StateOf(s session.State) *wire.State {
 		})
 	}
 	return frame
+}
+
+// StateFrom is the inverse of StateOf, for the state of a machine's session.
+func StateFrom(f wire.State) session.State {
+	s := session.State{
+		SessionID: f.SessionID, AtSeq: f.AtSeq, Turn: f.Turn, Agent: f.Agent, PendingPermissions: f.PendingPermissions,
+		Mode: f.Mode, Config: f.Config, Commands: f.Commands, Usage: f.Usage, Interruption: f.Interruption, Paused: f.Paused, Suggestions: f.Suggestions, Restore: f.Restore,
+	}
+	if s.Turn.State == "" {
+		s.Turn.State = state.TurnIdle
+	}
+	if s.Agent.Status == "" {
+		s.Agent.Status = state.AgentAbsent
+	}
+	for _, i := range f.Queue {
+		item := queue.Item{PromptID: i.PromptID, Text: i.Text, Title: i.Title, Actor: i.Actor, ByID: i.ByID, Author: i.Author, AuthorID: i.AuthorID, QueuedAt: i.QueuedAt, ScheduledAt: i.ScheduledAt}
+		for _, a := range i.Attachments {
+			item.Attachments = append(item.Attachments, queue.Attachment(a))
+		}
+		s.Queue = append(s.Queue, item)
+	}
+	for _, o := range f.Observers {
+		s.Observers = append(s.Observers, state.Observer{ClientID: o.ClientID, Presence: state.Presence{Actor: o.Actor, Activity: o.Activity, Seq: o.Seq}})
+	}
+	return s
 }
 
 func ItemOf(i queue.Item) wire.QueueItem {

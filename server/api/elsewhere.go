@@ -40,8 +40,12 @@ func (s *API) callMachine(c *call, machine string) error {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
-	by := machines.Caller{ID: c.grant.By().ID, Name: c.grant.Actor(), Scope: string(c.grant.Scope), SessionID: c.grant.SessionID}
-	return s.machines.Call(c.w, c.r, machine, by)
+	return s.machines.Call(c.w, c.r, machine, CallerOf(c.grant))
+}
+
+// CallerOf is the holder of a grant as a machine learns it.
+func CallerOf(g auth.Grant) machines.Caller {
+	return machines.Caller{ID: g.By().ID, Name: g.Actor(), Scope: string(g.Scope), SessionID: g.SessionID}
 }
 
 // GrantOfHome is the grant of a call from home: at most what the machine allows.

@@ -43,7 +43,7 @@ func machineRows() section {
 			},
 			{
 				"PATCH", "/api/machines/{machine}", auth.Credential, auth.Manage, false, with(renameMachineRoute),
-				doc{summary: "Give a machine another name, of at most 64 characters.", in: wire.MachinePatch{}, out: wire.Machine{}, status: 200},
+				doc{summary: "Give a machine another name, of at most 64 characters.", in: wire.MachinePatch{}, out: wire.JoinedMachine{}, status: 200},
 			},
 			{
 				"DELETE", "/api/machines/{machine}", auth.Credential, auth.Manage, false, forgetMachineRoute,
@@ -62,7 +62,7 @@ func machineRows() section {
 }
 
 func machinesRoute(s *API, c *call) error {
-	answer := wire.Machines{Machines: []wire.Machine{}}
+	answer := wire.Machines{Machines: []wire.JoinedMachine{}}
 	for _, m := range s.machines.Machines() {
 		answer.Machines = append(answer.Machines, s.machineOf(m))
 	}
@@ -73,8 +73,8 @@ func machinesRoute(s *API, c *call) error {
 	return c.reply(http.StatusOK, answer)
 }
 
-func (s *API) machineOf(m machines.Machine) wire.Machine {
-	return wire.Machine{
+func (s *API) machineOf(m machines.Machine) wire.JoinedMachine {
+	return wire.JoinedMachine{
 		ID: m.ID, Name: m.Name, State: string(m.Row().State), Since: timeOrNil(m.Since), Allow: string(m.Allow), Version: m.Version,
 		JoinedAt: m.JoinedAt.UTC(), Sessions: s.machines.Sessions(m.ID), Refused: m.Refused,
 	}

@@ -10,7 +10,7 @@ func Bodies() []any {
 		EventsLoaded{}, State{}, NewPrompt{}, PromptAnswer{}, PermissionChoice{}, PermissionResolved{}, TokenAnswer{},
 		Queue{}, QueueItem{}, QueuePatch{},
 		Offer{}, Paused{}, Resume{}, Resumed{}, Dismiss{}, Undo{}, Redo{}, Undone{}, Undoable{},
-		Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
+		JoinedMachine{}, Machines{}, MachinePatch{}, NewMachineLink{}, MachineLink{}, Join{}, Joined{}, NewHome{}, Home{}, Device{}, Devices{}, DevicePatch{}, SeenDevices{}, NewPairing{}, PairingLink{}, Pair{}, Paired{}, PageProof{}, PageToken{}, SignedAddress{},
 		Comment{}, CommentList{}, NewComment{}, CommentPatch{}, Overview{}, Snapshot{}, ExportPreview{},
 		Rule{}, Rules{}, NewRule{},
 		Folder{}, FolderContent{}, NewFolder{}, FolderPlace{}, FileList{}, Completions{}, Changes{}, Branch{}, CommitBranch{}, UpdateBranch{}, MergeBranch{}, PushBranch{}, MakePullRequest{}, PullRequestPage{}, DiscardBranch{}, BranchAct{}, Worktrees{}, RemoveWorktree{}, FileChange{},

@@ -35,8 +35,8 @@ type Joined struct {
 	Secret string `json:"secret"`
 }
 
-// Machine is a machine that joined this hub.
-type Machine struct {
+// JoinedMachine is a machine that joined this hub.
+type JoinedMachine struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// State is connected or away. Since is from or until when it was connected; absent if
@@ -56,8 +56,8 @@ type Machine struct {
 // Machines lists the machines that joined this hub, by name, and the home that this hub
 // joined.
 type Machines struct {
-	Machines []Machine `json:"machines"`
-	Home     *Home     `json:"home,omitempty"`
+	Machines []JoinedMachine `json:"machines"`
+	Home     *Home           `json:"home,omitempty"`
 }
 
 // MachinePatch gives a machine another name.

@@ -1547,6 +1547,66 @@ export interface Undoable {
   plan?: UndoPlan
 }
 
+export interface JoinedMachine {
+  id: string
+  name: string
+  state: string
+  since?: string
+  allow: string
+  version?: string
+  joined_at: string
+  sessions: number
+  refused?: number
+}
+
+export interface Home {
+  url: string
+  name: string
+  allow: string
+  state: string
+  since?: string
+  problem?: string
+}
+
+export interface Machines {
+  machines: JoinedMachine[]
+  home?: Home
+}
+
+export interface MachinePatch {
+  name: string
+}
+
+export interface NewMachineLink {
+}
+
+export interface MachineLink {
+  url: string
+  loopback?: boolean
+  expires_at: string
+  expires_in: number
+  qr: string[]
+}
+
+export interface Join {
+  code: string
+  id: string
+  name: string
+  version?: string
+  allow: string
+}
+
+export interface Joined {
+  secret: string
+}
+
+export interface NewHome {
+  link: string
+  name?: string
+  allow?: string
+  ca?: string
+}
+
 export interface Device {
   id: string
   kind: string

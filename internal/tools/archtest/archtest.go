@@ -34,7 +34,7 @@ type row struct {
 func arrows() map[string]row {
 	return map[string]row{
 		"cmd/abide":                   {[]string{anything}, true},
-		"server":                      {[]string{"internal/jobs", "internal/schedule", "internal/audit", "internal/machines", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings"}, true},
+		"server":                      {[]string{"internal/jobs", "internal/schedule", "internal/audit", "internal/machines", "internal/notify", "internal/workspace", "session", "observer", "queue", "server/api", "server/backlog", "server/running", "server/wire", "session/event", "session/list", "session/state", "internal/auth", "session/presence", "session/settings", "session/comment"}, true},
 		"server/api":                  {[]string{"internal/jobs", "internal/schedule", "internal/audit", "internal/machines", "internal/notify", "internal/preview", "internal/workspace", "session", "queue", "server/backlog", "server/running", "server/wire", "session/event", "session/export", "session/list", "session/playback", "session/resume", "session/search", "session/state", "internal/auth", "session/recorded", "session/exchange", "session/problem", "session/settings", "session/branch", "session/space", "session/usage", "session/budget", "session/comment"}, true},
 		"server/running":              {[]string{"internal/auth", "session/state"}, false},
 		"server/backlog":              {[]string{"server/wire", "session/event", "session/journal", "session/state"}, false},
@@ -98,7 +98,7 @@ func arrows() map[string]row {
 		"internal/jobs":               {[]string{"server/wire", "internal/byhand", "internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
 		"internal/schedule":           {[]string{"server/wire", "session/event", "session/state", "internal/bell", "internal/jsonfile"}, true},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "session/journal", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
-		"internal/machines":           {[]string{"server/wire", "session/journal", "session/list", "session/state", "internal/auth", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
+		"internal/machines":           {[]string{"server/wire", "session/event", "session/journal", "session/list", "session/state", "session/store", "internal/auth", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
 		"internal/outgoing":           {nil, false},
 		"internal/known":              {nil, false},
 		"internal/agentsetup":         {[]string{"internal/config", "internal/known", "server/wire", "session/acp", "session/resume", "session/state"}, false},
