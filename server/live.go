@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"sync"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/abidehub/abide/server/backlog"
 	"github.com/abidehub/abide/server/running"
 	"github.com/abidehub/abide/server/wire"
+	"github.com/abidehub/abide/session/state"
 )
 
 // live is the server as its API sees it.
@@ -22,6 +25,14 @@ func (l live) Begin(r *http.Request, g auth.Grant) (done func(), err error) {
 		return nil, tooManyRequests()
 	}
 	return sync.OnceFunc(func() { l.clients.done(g) }), nil
+}
+
+func (l live) Watch(ctx context.Context, id string) (api.Watched, error) {
+	s, err := l.sessions.Watch(ctx, id)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil, api.NotFound("session " + id)
+	}
+	return s, err
 }
 
 func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own api.Watched, from backlog.Place) error {

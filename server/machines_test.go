@@ -169,6 +169,20 @@ func TestTheMachinesSessionsStayInTheListWhileItIsAwayAndGoWithIt(t *testing.T) 
 	}
 }
 
+// The address of a machine's session is that of a session of home, also while home has no copy yet.
+func TestTheSocketOfAMachinesSessionFollowsItAtOnce(t *testing.T) {
+	home, machine := joined(t, "act")
+	there := machine.session()
+	machine.prompt(there, "p0", "say one")
+	machine.await(there, 0, "turn_end")
+	listed(t, home, "", 1)
+	own := home.dial("/api/sessions/" + there.ID() + "/ws")
+	loaded := find[*wire.EventsLoaded](own, nil)
+	require.Equal(t, there.Log().Marks().Visible, loaded.MaxSeq, "%+v", loaded)
+	require.Equal(t, there.Log().Epoch(), loaded.Epoch)
+	require.Equal(t, there.ID(), find[*wire.State](own, nil).SessionID)
+}
+
 // What home may have a machine do, for each thing that it allows and each credential at home.
 func TestNoRequestOfHomeIsAboveWhatTheMachineAllows(t *testing.T) {
 	rights := map[string]need{"read": read, "act": act, "manage": owner}

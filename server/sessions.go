@@ -74,6 +74,9 @@ func (m *merged) Watch(ctx context.Context, id string) (api.Watched, error) {
 	if failed != nil {
 		return nil, failed
 	}
+	if err := from.Begun(ctx); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, c := range m.copies {

@@ -17,6 +17,7 @@ import (
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/state"
 	"github.com/abidehub/abide/session/store"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
 const (
@@ -43,6 +44,8 @@ type Copied struct {
 	looked   atomic.Int64 // when somebody looked last, in Unix nanoseconds
 
 	state     atomic.Pointer[[]byte] // nil before the first
+	epoch     atomic.Pointer[string] // of the machine's log, as the machine says; nil before
+	heard     bell.Bell              // the machine answered
 	stateBell bell.Bell
 	known     chan struct{} // closed once the state is known, or cannot be
 	knownOnce sync.Once
@@ -195,7 +198,49 @@ func (c *Copied) ID() string { return c.id }
 // Log is the copy of the session's log.
 func (c *Copied) Log() journal.Log {
 	c.looked.Store(time.Now().UnixNano())
-	return c.copy.Log()
+	return copiedLog{c.copy.Log(), c}
+}
+
+// copiedLog is a copy with the epoch of its machine's log while it has no line.
+type copiedLog struct {
+	journal.Log
+	of *Copied
+}
+
+// Epoch is that of the machine's log; empty if the copy has no line and the machine was away
+// since home started.
+func (l copiedLog) Epoch() string {
+	if epoch := l.Log.Epoch(); epoch != "" {
+		return epoch
+	}
+	if said := l.of.epoch.Load(); said != nil {
+		return *said
+	}
+	return ""
+}
+
+// Begun waits until the copy has a line or the machine said that there is none: before, nothing
+// is known of the log. ErrUnavailable if the machine is away, or does not answer.
+func (c *Copied) Begun(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readGrace, fmt.Errorf("%w: the machine does not answer", state.ErrUnavailable))
+	defer cancel()
+	for {
+		heard, changed := c.heard.Listen(), c.home.Changed()
+		switch {
+		case c.Log().Epoch() != "":
+			return nil
+		case c.home.met(c.machine) == nil:
+			return fmt.Errorf("%w: the machine is away, and this hub has no copy of the session", state.ErrUnavailable)
+		}
+		select {
+		case <-heard:
+		case <-changed:
+		case <-c.done:
+			return fmt.Errorf("session %s: %w", c.id, state.ErrNotFound)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // Done is closed when the copy goes no further. Watch may return another one.
@@ -303,6 +348,9 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 			return c.cut(ctx, l, q.After)
 		}
 		verified = true
+		if a.Epoch != "" {
+			c.epoch.Store(&a.Epoch)
+		}
 		if len(lines) > 0 {
 			if _, err := c.copy.Append(journal.Stretch{Lines: lines, File: a.File, Last: a.Last}); err != nil {
 				if errors.Is(err, store.ErrCopyGap) || errors.Is(err, store.ErrCopyForeign) || errors.Is(err, store.ErrCopyDamaged) {
@@ -317,6 +365,7 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 			c.stateBell.Ring()
 		}
 		c.knownOnce.Do(func() { close(c.known) })
+		c.heard.Ring()
 		if len(lines) > 0 || wanted {
 			continue
 		}
@@ -373,8 +422,12 @@ func (l *link) read(ctx context.Context, q readHead) (a linesHead, lines []byte,
 		return a, nil, err
 	}
 	lines, err = parse(m.Data, &a)
-	if err == nil && len(a.State) > 0 && !json.Valid(a.State) {
+	switch {
+	case err != nil:
+	case len(a.State) > 0 && !json.Valid(a.State):
 		err = errors.New("a state that is no JSON")
+	case a.Epoch != "" && !logfile.IsEpoch(a.Epoch):
+		err = errors.New("an epoch that is none")
 	}
 	if err != nil {
 		l.home.refuse(l, "the answer of a read")

@@ -99,7 +99,7 @@ func (s *serving) await(ctx context.Context, q readHead) (linesHead, []byte, err
 		if err != nil {
 			return linesHead{}, nil, err
 		}
-		head := linesHead{File: lines.File, Last: lines.Last}
+		head := linesHead{File: lines.File, Last: lines.Last, Epoch: log.Epoch()}
 		if len(now) > 0 && sumOf(now) != q.State {
 			head.State = now
 		}

@@ -89,6 +89,7 @@ type readHead struct {
 type linesHead struct {
 	File  event.Seq       `json:"file,omitempty"`
 	Last  event.Seq       `json:"last,omitempty"`
+	Epoch string          `json:"epoch,omitempty"` // of the log, also while it has no line
 	Other bool            `json:"other,omitempty"`
 	State json.RawMessage `json:"state,omitempty"`
 	Error string          `json:"error,omitempty"`

@@ -31,6 +31,8 @@ type Live interface {
 	// Begin counts a request with a valid credential, until done is called. It may
 	// be called again. An error means that too many are under way.
 	Begin(r *http.Request, g auth.Grant) (done func(), err error)
+	// Watch returns a session whose events can be read: this hub's, or a machine's.
+	Watch(ctx context.Context, id string) (Watched, error)
 	// Upgrade turns a request into a socket. If own is not nil, the socket follows
 	// that session at once.
 	Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own Watched, from backlog.Place) error

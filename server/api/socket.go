@@ -47,7 +47,7 @@ func sessionSocketRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	own, err := c.readable()
+	own, err := s.live.Watch(c.r.Context(), c.id())
 	if err != nil {
 		return err
 	}

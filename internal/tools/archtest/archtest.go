@@ -98,7 +98,7 @@ func arrows() map[string]row {
 		"internal/jobs":               {[]string{"server/wire", "internal/byhand", "internal/gitstate", "session/allow", "session/settings", "session", "session/event", "session/list", "session/state", "internal/bell"}, false},
 		"internal/schedule":           {[]string{"server/wire", "session/event", "session/state", "internal/bell", "internal/jsonfile"}, true},
 		"internal/notify":             {[]string{"server/wire", "session", "session/list", "session/state", "session/event", "session/journal", "observer", "internal/auth", "internal/bell", "internal/disk", "internal/outgoing", "internal/jsonfile"}, true},
-		"internal/machines":           {[]string{"server/wire", "session/event", "session/journal", "session/list", "session/state", "session/store", "internal/auth", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
+		"internal/machines":           {[]string{"server/wire", "session/event", "session/journal", "session/list", "session/state", "session/store", "session/store/logfile", "internal/auth", "internal/bell", "internal/disk", "internal/jsonfile"}, true},
 		"internal/outgoing":           {nil, false},
 		"internal/known":              {nil, false},
 		"internal/agentsetup":         {[]string{"internal/config", "internal/known", "server/wire", "session/acp", "session/resume", "session/state"}, false},
