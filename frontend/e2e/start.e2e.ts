@@ -61,6 +61,24 @@ describe('a page that starts', () => {
     await page.close()
   })
 
+  test('shows the text of its session although the chunk that draws Markdown never comes', async () => {
+    const page = await at.device.browser.window()
+    await page.goto(at.device.origin)
+    await page.evaluate(leaveWorker)
+    await page.addInitScript(
+      () => (navigator.serviceWorker.register = () => Promise.reject(new Error('not here'))),
+    )
+    let asked = false
+    // Like a request whose connection died while the device slept: no answer and no end.
+    await page.route(/\/assets\/prose-[^/]*\.js/, () => void (asked = true))
+    const screen = new Screen(page)
+    await page.goto(`${at.device.origin}/s/${session}`, { waitUntil: 'commit' })
+    await screen.feed.locator('article').first().waitFor()
+    expect(asked).toBe(true)
+    expect(screen.errors).toEqual([])
+    await page.close()
+  })
+
   test('renders the rows of its session also while it is hidden', async () => {
     const page = await at.device.browser.window()
     await at.device.cover(page)

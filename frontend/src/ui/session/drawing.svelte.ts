@@ -44,7 +44,12 @@ export class Drawing {
     this.asked = true
     if (asked) await tick()
     calmed()
-    await Promise.all([markdown.load().catch(() => {}), bodied(session.feed.items) && loadBodies()])
+    // Where the network died meanwhile, a part may never come: the feed shows its text without.
+    const late = new Promise((resolve) => setTimeout(resolve, 4_000))
+    await Promise.race([
+      late,
+      Promise.all([markdown.load().catch(() => {}), bodied(session.feed.items) && loadBodies()]),
+    ])
     this.done = true
   }
 }
