@@ -53,7 +53,9 @@ describe('a new grant', () => {
       .getByText(/^night job · [0-9a-f]{4} \(read-only in Work\)$/)
       .waitFor()
     await line(pocket).getByText('2 new devices signed in').waitFor()
-    expect(await desk.page.evaluate(() => (window as unknown as { moved: number[] }).moved)).toEqual([])
+    const moved = await desk.page.evaluate(() => (window as unknown as { moved: number[] }).moved)
+    // The ages of the list may become wider meanwhile. A line that pushed the list would move it by 0.04.
+    expect(moved.reduce((sum, by) => sum + by, 0)).toBeLessThanOrEqual(0.01)
     for (const screen of [pocket, desk]) {
       const box = (await line(screen).boundingBox())!
       expect(box.height).toBeLessThanOrEqual(45)

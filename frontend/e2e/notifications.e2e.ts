@@ -271,7 +271,7 @@ describe('notifications', () => {
 
   test('Allow once answers with the token only, and a late answer shows that it did not count', async () => {
     const session = await at.hub.newSession('Asks')
-    const { page, push, worker: its } = await worker('/')
+    const { page, push, worker: its, done } = await worker('/')
     await its.evaluate(() => {
       const scope = globalThis as unknown as { asked: unknown[]; fetch: typeof fetch }
       const real = scope.fetch
@@ -283,8 +283,10 @@ describe('notifications', () => {
     })
     await push(question(session))
     await until('the question', async () => (await shown(page))[0]?.title === 'Tidy up')
+    const before = await done()
     await tap(its, '0')
-    await until('the refusal', async () => (await shown(page))[0]?.body.startsWith('Not answered.'))
+    await until('the refusal', async () => (await done()) > before)
+    expect((await shown(page))[0]!.body).toMatch(/^Not answered\./)
     expect(await its.evaluate(() => (globalThis as unknown as { asked: unknown[] }).asked)).toEqual([
       ['/api/answer', 'POST', 'omit', JSON.stringify({ token: 'once', option_id: 'yes' })],
     ])

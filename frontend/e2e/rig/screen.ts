@@ -188,7 +188,7 @@ function reached({ session, seq }: { session: string; seq: number }): Promise<tr
     const look = () => {
       const { link, session: shown, seq: applied } = root.dataset
       if (link !== 'open' || shown !== session || !(Number(applied) >= seq)) return
-      if (document.querySelector('main.session > .loose[aria-busy=true]')) {
+      if (!document.querySelector('[role=feed]')) {
         // It is applied, and not drawn: the feed comes with its parts.
         changes.observe(document.body, { childList: true, subtree: true })
         return
