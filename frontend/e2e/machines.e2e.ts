@@ -24,6 +24,7 @@ describe('a session of a machine', () => {
     await laptop.turn(session, '/slow 1')
     await at.hub.newSession('At home')
   })
+  afterAll(() => laptop.stop())
   
   test.each(sizes)('is listed, opened, prompted and answered at home, on $width × $height', async (size) => {
     const list = await at.device.open('/', size)
