@@ -1,10 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"net/http"
 	"net/url"
 	"sync"
 
@@ -108,24 +105,4 @@ func requestOf(message wire.Message) (method, path string, body []byte, verb aut
 		return "POST", "/authenticate", whole(map[string]string{"method_id": m.MethodID}), auth.Manage // which is refused there
 	}
 	return "", "", nil, auth.Read
-}
-
-// shortAnswer holds an answer of at most mostShort bytes.
-type shortAnswer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-const mostShort = 1 << 20
-
-func (a *shortAnswer) Header() http.Header { return a.header }
-
-func (a *shortAnswer) WriteHeader(status int) { a.status = status }
-
-func (a *shortAnswer) Write(data []byte) (int, error) {
-	if a.body.Len()+len(data) > mostShort {
-		return 0, errors.New("the answer is too long")
-	}
-	return a.body.Write(data)
 }

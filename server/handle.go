@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
@@ -146,18 +144,13 @@ func (c *SessionWSClient) ask(machine, method, target string, body []byte, messa
 		}
 		return p.Frame(requestID, id)
 	}
-	r, err := http.NewRequestWithContext(c.ctx, method, target, bytes.NewReader(body))
+	answer, err := c.server.machines.Ask(c.ctx, machine, api.CallerOf(*c.grant.Load()), method, target, "", body)
 	if err != nil {
-		return failed(api.Invalid("the message has a strange id"))
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer := &shortAnswer{header: http.Header{}}
-	if err := c.server.machines.Call(answer, r, machine, api.CallerOf(*c.grant.Load())); err != nil {
 		return failed(err)
 	}
-	if answer.status >= 300 {
+	if answer.Status >= 300 {
 		var refused wire.Refused
-		if json.Unmarshal(answer.body.Bytes(), &refused) != nil || refused.Error.Code == "" {
+		if json.Unmarshal(answer.Body, &refused) != nil || refused.Error.Code == "" {
 			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
 		}
 		e := refused.Error
@@ -166,13 +159,13 @@ func (c *SessionWSClient) ask(machine, method, target string, body []byte, messa
 	switch message.(type) {
 	case *wire.Prompt:
 		var a wire.PromptAnswer
-		if json.Unmarshal(answer.body.Bytes(), &a) != nil {
+		if json.Unmarshal(answer.Body, &a) != nil {
 			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
 		}
 		return promptAnswered(requestID, id, a)
 	case *wire.PermissionAnswer:
 		var resolved wire.PermissionResolved
-		if json.Unmarshal(answer.body.Bytes(), &resolved) != nil {
+		if json.Unmarshal(answer.Body, &resolved) != nil {
 			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
 		}
 		resolved.RequestID, resolved.SessionID = requestID, id

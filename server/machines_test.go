@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,14 @@ func machineIs(t *testing.T, home *hub, want string) wire.JoinedMachine {
 		return len(m.Machines) == 1 && m.Machines[0].State == want
 	}, patience, time.Millisecond)
 	return m.Machines[0]
+}
+
+// decoded is the body of an answer that is no refusal.
+func decoded[T any](t *testing.T, res response) (body T) {
+	t.Helper()
+	require.Less(t, res.status, 300, res.body)
+	require.NoError(t, json.Unmarshal([]byte(res.body), &body))
+	return body
 }
 
 // listed waits until the list of home has so many sessions.
@@ -183,6 +193,67 @@ func TestTheSocketOfAMachinesSessionFollowsItAtOnce(t *testing.T) {
 	require.Equal(t, there.ID(), find[*wire.State](own, nil).SessionID)
 }
 
+// A session is made on a machine that allows it, among its agents and folders, once.
+func TestASessionIsMadeOnAMachine(t *testing.T) {
+	home, machine := joined(t, "manage")
+	id, work := machine.store.HubID(), machine.manager.Settings().DefaultWorkspace
+	agents := decoded[wire.Agents](t, home.do("GET", "/api/agents", nil, bearer(home.token)))
+	require.Len(t, agents.Machines, 1)
+	require.Equal(t, "laptop", agents.Machines[0].Name)
+	require.Equal(t, state.MachineConnected, agents.Machines[0].State)
+	theirs := decoded[wire.Agents](t, home.do("GET", "/api/agents?machine="+id, nil, bearer(home.token)))
+	require.Equal(t, work, theirs.DefaultWorkspace)
+	require.Empty(t, theirs.Machines)
+	require.NotEqual(t, agents.DefaultWorkspace, theirs.DefaultWorkspace)
+	folder := decoded[wire.FolderPlace](t, home.do("GET", "/api/folder?machine="+id+"&path="+url.QueryEscape(work), nil, bearer(home.token)))
+	require.True(t, folder.Allowed)
+
+	order := wire.NewSession{Machine: "laptop", Name: "made here", Workspace: work, Prompt: "say hello"}
+	keyed := bearer(home.token)
+	keyed.Set("Idempotency-Key", "k1")
+	made := decoded[wire.SessionInfo](t, home.do("POST", "/api/sessions", order, keyed))
+	require.Equal(t, "laptop", made.Machine.Name)
+	require.Equal(t, "made here", listed(t, home, "?machine="+id, 1)[0].Name, "its line is there at once")
+	again := decoded[wire.SessionInfo](t, home.do("POST", "/api/sessions", order, keyed))
+	require.Equal(t, made.SessionID, again.SessionID, "once")
+	listed(t, home, "?machine=here", 0)
+	job := decoded[wire.JobInfo](t, home.do("POST", "/api/jobs", wire.NewJob{Machine: id, Task: "say done", Workspace: work}, bearer(home.token)))
+	require.Equal(t, http.StatusOK, home.do("GET", "/api/jobs/"+job.JobID, nil, bearer(home.token)).status)
+
+	for _, row := range []struct {
+		order  wire.NewSession
+		status int
+		words  string
+	}{
+		{wire.NewSession{Machine: "tower"}, http.StatusNotFound, "no machine is called"},
+		{wire.NewSession{Machine: id, Workspace: "/nowhere"}, http.StatusForbidden, "outside the allowed folders"},
+		{wire.NewSession{Machine: id, Recorder: true}, http.StatusBadRequest, "recording"},
+	} {
+		res := home.do("POST", "/api/sessions", row.order, bearer(home.token))
+		require.Equal(t, row.status, res.status, res.body)
+		require.Contains(t, res.body, row.words)
+	}
+	viewer := home.do("GET", "/api/agents?machine="+id, nil, bearer(home.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: made.SessionID})))
+	require.Equal(t, http.StatusForbidden, viewer.status, viewer.body)
+	machine.stop()
+	machineIs(t, home, "away")
+	res := home.do("POST", "/api/sessions", order, bearer(home.token))
+	require.Equal(t, http.StatusServiceUnavailable, res.status, res.body)
+}
+
+func TestAMachineThatAllowsToActSaysThatNoSessionIsMadeOnIt(t *testing.T) {
+	home, machine := joined(t, "act")
+	for _, res := range []response{
+		home.do("POST", "/api/sessions", wire.NewSession{Machine: "laptop"}, bearer(home.token)),
+		home.do("GET", "/api/agents?machine=laptop", nil, bearer(home.token)),
+	} {
+		require.Equal(t, http.StatusForbidden, res.status, res.body)
+		require.Contains(t, res.body, "abide join --allow manage")
+	}
+	require.Empty(t, decoded[wire.Agents](t, home.do("GET", "/api/agents", nil, bearer(home.token))).Machines)
+	listed(t, home, "?machine="+machine.store.HubID(), 0)
+}
+
 // What home may have a machine do, for each thing that it allows and each credential at home.
 func TestNoRequestOfHomeIsAboveWhatTheMachineAllows(t *testing.T) {
 	rights := map[string]need{"read": read, "act": act, "manage": owner}
@@ -214,7 +285,8 @@ func concernsSession(route string) bool {
 			return false
 		}
 	}
-	return strings.HasPrefix(path, "/api/sessions/{id}") || strings.HasPrefix(path, "/api/jobs/{id}")
+	asked := []string{"GET /api/agents", "GET /api/folders", "GET /api/folder", "POST /api/sessions", "POST /api/jobs"}
+	return strings.HasPrefix(path, "/api/sessions/{id}") || strings.HasPrefix(path, "/api/jobs/{id}") || slices.Contains(asked, route)
 }
 
 // fromHome is the status of a request that home makes.

@@ -12,6 +12,7 @@ import (
 
 // beginning are the flags of new and run.
 type beginning struct {
+	machine             string
 	agent, folder, name string
 	mode, model         string
 	options             []string
@@ -23,6 +24,7 @@ type beginning struct {
 func (b *beginning) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.agent, "agent", "", "the configured agent `A` (default: the first; `abide agents` lists them)")
 	cmd.Flags().StringVar(&b.folder, "folder", "", "work in folder `F` (default: the current one; with --hub, the hub's default)")
+	cmd.Flags().StringVar(&b.machine, "machine", "", "make it on the machine called `NAME`, among its agents and folders (default: its own)")
 	cmd.Flags().StringVar(&b.name, "name", "", "display name of the session")
 	cmd.Flags().StringVar(&b.mode, "mode", "", "begin in mode `M` of the agent (default: as configured; `abide agents` lists those known)")
 	cmd.Flags().StringVar(&b.model, "model", "", "begin with model `M` of the agent")

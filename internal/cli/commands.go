@@ -51,7 +51,7 @@ func (p *Program) Alone(cmd *cobra.Command) error { return p.screens().alone(cmd
 
 func (p *Program) jobVerbs() jobVerbs {
 	return jobVerbs{
-		onHub: p.onHub, flag: p.JSONFlag, asJSON: func() bool { return p.json }, print: p.PrintJSON, table: p.table, words: p.words, folder: p.folder, find: p.find, out: p.Stdout,
+		onHub: p.onHub, flag: p.JSONFlag, asJSON: func() bool { return p.json }, print: p.PrintJSON, table: p.table, words: p.words, placed: p.placed, find: p.find, out: p.Stdout,
 	}
 }
 

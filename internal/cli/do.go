@@ -52,7 +52,7 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if len(b.files) > 0 && prompt == "" {
 		return begun{}, Usagef("--attach goes with a prompt")
 	}
-	folder, err := p.folder(b.folder)
+	folder, err := p.placed(b.machine, b.folder)
 	if err != nil {
 		return begun{}, err
 	}
@@ -64,7 +64,7 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	if err != nil {
 		return begun{}, err
 	}
-	request := wire.NewSession{Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model, Options: options, Worktree: copied}
+	request := wire.NewSession{Machine: b.machine, Agent: b.agent, Workspace: folder, Name: b.name, Prompt: prompt, Mode: b.mode, Model: b.model, Options: options, Worktree: copied}
 	if len(b.files) > 0 {
 		request.Prompt = ""
 	}
@@ -80,6 +80,14 @@ func (p *Program) begin(ctx context.Context, hub *client.Hub, b beginning, promp
 	}
 	_, err = client.Again(ctx, func() (wire.PromptAnswer, error) { return hub.Ask(ctx, made.SessionID, one.ask) })
 	return one, err
+}
+
+// placed is the folder that is named, here or on a machine.
+func (p *Program) placed(machine, named string) (string, error) {
+	if machine != "" {
+		return named, nil
+	}
+	return p.folder(named)
 }
 
 func (p *Program) folder(named string) (string, error) {

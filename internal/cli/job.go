@@ -31,28 +31,29 @@ type jobVerbs struct {
 	print  func(any) error
 	table  func([][]string) error
 	words  func(string) (string, error)
-	folder func(string) (string, error)
+	placed func(machine, folder string) (string, error)
 	find   func(context.Context, *client.Hub, string) (wire.SessionInfo, error)
 	out    io.Writer
 }
 
 // jobFlags are those of job run and job ls.
 type jobFlags struct {
-	agent, folder, mode, model string
-	preset, status             string
-	allow, files               []string
-	here, park, auto, wait     bool
-	whole                      bool
-	priority                   int
-	timeout                    time.Duration
-	caps                       event.JobCaps
-	retention                  string
-	branch, base, auditor      string
-	session, schedule          string
-	attempts                   int
-	agents, models             []string
-	options                    []string
-	tell                       string
+	machine, agent, folder string
+	mode, model            string
+	preset, status         string
+	allow, files           []string
+	here, park, auto, wait bool
+	whole                  bool
+	priority               int
+	timeout                time.Duration
+	caps                   event.JobCaps
+	retention              string
+	branch, base, auditor  string
+	session, schedule      string
+	attempts               int
+	agents, models         []string
+	options                []string
+	tell                   string
 }
 
 func (v jobVerbs) command() *cobra.Command {
@@ -103,6 +104,7 @@ func (v jobVerbs) command() *cobra.Command {
 	})
 	f.define(cmd, "run")
 	flags := cmd.Flags()
+	flags.StringVar(&f.machine, "machine", "", "with run, make it on the machine called `NAME`, among its agents and folders")
 	flags.IntVar(&f.attempts, "attempts", 0, "with run, let `N` jobs attempt the task, at most 4, each in a working copy of its own")
 	flags.StringSliceVar(&f.agents, "agents", nil, "with run --attempts, the agents `A,B` in turn")
 	flags.StringSliceVar(&f.models, "models", nil, "with run --attempts, the models `M,N` in turn")
@@ -157,7 +159,7 @@ func (f jobFlags) request(task, folder string) (wire.NewJob, error) {
 		return wire.NewJob{}, err
 	}
 	j := wire.NewJob{
-		Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Options: options, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor, Retention: event.JobRetention(f.retention),
+		Machine: f.machine, Agent: f.agent, Workspace: folder, Mode: f.mode, Model: f.model, Options: options, Task: task, Files: f.files, Caps: f.caps, Priority: f.priority, Auditor: f.auditor, Retention: event.JobRetention(f.retention),
 		Attempts: f.attempts, Agents: f.agents, Models: f.models,
 		Policy: event.JobPolicy{Preset: event.JobPreset(f.preset)},
 	}
@@ -191,7 +193,7 @@ func (v jobVerbs) run(ctx context.Context, hub *client.Hub, f jobFlags, task str
 	if err != nil {
 		return err
 	}
-	folder, err := v.folder(f.folder)
+	folder, err := v.placed(f.machine, f.folder)
 	if err != nil {
 		return err
 	}

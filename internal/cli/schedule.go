@@ -114,7 +114,7 @@ func (v jobVerbs) addSchedule(ctx context.Context, hub *client.Hub, f scheduleFl
 	if err != nil {
 		return err
 	}
-	folder, err := v.folder(f.job.folder)
+	folder, err := v.placed("", f.job.folder)
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,12 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	grant  auth.Grant
-	over   func()           // the request no longer counts as running; may be called again
-	held   *running.Request // nil below the gate Credential
-	with   running.Admitted // of held
-	about  audit.Record     // for audited
+	// fromHome says that the home of this hub asks.
+	fromHome bool
+	over     func()           // the request no longer counts as running; may be called again
+	held     *running.Request // nil below the gate Credential
+	with     running.Admitted // of held
+	about    audit.Record     // for audited
 }
 
 // id returns the session id in the path.

@@ -42,7 +42,7 @@ func fileRows() section {
 				"GET", "/api/folders", auth.Credential, auth.Manage, false, foldersRoute,
 				doc{
 					summary: "A folder and the folders in it, for a new session. 404 outside of the folders that sessions may run in.",
-					query:   []param{{"path", "absolute, or below ~; empty is the first folder that sessions may run in", ""}},
+					query:   []param{{"path", "absolute, or below ~; empty is the first folder that sessions may run in", ""}, ofMachine},
 					out:     wire.FolderContent{}, status: 200,
 				},
 			},
@@ -54,7 +54,7 @@ func fileRows() section {
 				"GET", "/api/folder", auth.Credential, auth.Manage, false, folderPlaceRoute,
 				doc{
 					summary: "Whether sessions may run in a folder, why not, and whether it may be allowed.",
-					query:   []param{{"path", "absolute, or below ~", ""}},
+					query:   []param{{"path", "absolute, or below ~", ""}, ofMachine},
 					out:     wire.FolderPlace{}, status: 200,
 				},
 			},

@@ -77,6 +77,11 @@ func jobRows() section {
 }
 
 func createJobRoute(s *API, c *call, in wire.NewJob) error {
+	if in.Machine != "" && in.Machine != list.Here {
+		machine := in.Machine
+		in.Machine = ""
+		return s.makeOn(c, machine, "/api/jobs", "job_id", in)
+	}
 	info, made, err := s.jobs.Create(c.r.Context(), jobs.OrderOf(in, c.grant.By(), c.r.Header.Get("Idempotency-Key")))
 	if err != nil {
 		return err

@@ -154,7 +154,7 @@ func (s *API) serve(rt route, c *call) error {
 		return Forbidden()
 	}
 	grant := given.Grant
-	c.grant = grant
+	c.grant, c.fromHome = grant, given.FromHome
 	s.meet(grant)
 	id, ofSession := mux.Vars(c.r)["id"]
 	if ofSession && !ValidID(id) {
@@ -187,7 +187,7 @@ func (s *API) serve(rt route, c *call) error {
 		}
 	}
 	if machine, elsewhere := s.elsewhere(rt, c); elsewhere {
-		err = s.callMachine(c, machine)
+		err = s.callMachine(c, rt, machine)
 	} else {
 		err = rt.handle(s, c)
 	}

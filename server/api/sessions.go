@@ -15,6 +15,7 @@ import (
 
 	"github.com/abidehub/abide/internal/audit"
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/list"
@@ -41,7 +42,7 @@ func sessionRows() section {
 				"GET", "/api/agents", auth.Credential, auth.Manage, false, agentsRoute,
 				doc{
 					summary: "Agents and folders for a new session.", out: wire.Agents{}, status: 200,
-					query: []param{{"workspace", "a folder in which a job is to work: the answer has its auditors", ""}},
+					query: []param{{"workspace", "a folder in which a job is to work: the answer has its auditors", ""}, ofMachine},
 				},
 			},
 			{
@@ -163,6 +164,14 @@ func (s *API) previewOf(id string) *wire.Preview {
 }
 
 func createRoute(s *API, c *call, in wire.NewSession) error {
+	if in.Recorder && (in.Machine != "" || c.fromHome) {
+		return Invalid("a recording is made by the hub that the recorder speaks to")
+	}
+	if in.Machine != "" && in.Machine != list.Here {
+		machine := in.Machine
+		in.Machine = ""
+		return s.makeOn(c, machine, "/api/sessions", "session_id", in)
+	}
 	if in.Recorder {
 		return s.createRecording(c, in)
 	}
@@ -279,6 +288,13 @@ func agentsRoute(s *API, c *call) error {
 		audits, _ := settings.AuditsFor(folder)
 		if answer.Auditor = audits.Always; answer.Auditor == "" {
 			answer.Auditors = slices.Sorted(maps.Keys(audits.Commands))
+		}
+	}
+	if !c.fromHome {
+		for _, m := range s.machines.Machines() {
+			if m.Allow == machines.AllowManage {
+				answer.Machines = append(answer.Machines, m.Row())
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), offeredBound)

@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // NewJob is the request for a job. Absent fields are the hub's defaults.
 type NewJob struct {
+	// Machine is the id or the name of the machine that makes the job; absent for this hub.
+	Machine string `json:"machine,omitempty"`
 	// SessionID is the session that delegates the job; absent if none does.
 	SessionID string `json:"session_id,omitempty"`
 	// Tell gives the agent of that session a prompt with the job's end and result, once.
@@ -71,6 +74,8 @@ func (p *JobPlace) UnmarshalJSON(data []byte) error {
 // JobInfo is a job. Its session has the same id.
 type JobInfo struct {
 	JobID string `json:"job_id"`
+	// Machine is the one that was asked to make it; absent for this hub's.
+	Machine *state.Machine `json:"machine,omitempty"`
 	// SessionID is the session that delegated it, ScheduleID the schedule that made it.
 	SessionID  string `json:"session_id,omitempty"`
 	ScheduleID string `json:"schedule_id,omitempty"`

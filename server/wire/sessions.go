@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/abidehub/abide/session/event"
+	"github.com/abidehub/abide/session/state"
 )
 
 // SessionPage is a page of the session list, newest first.
@@ -18,7 +19,10 @@ type SessionPage struct {
 // NewSession is the request for a new session. An empty agent or workspace means
 // the hub's default.
 type NewSession struct {
-	Agent string `json:"agent,omitempty"`
+	// Machine is the id or the name of the machine that makes the session; absent for this
+	// hub. The other fields are about that machine: its agents and folders.
+	Machine string `json:"machine,omitempty"`
+	Agent   string `json:"agent,omitempty"`
 	// Workspace is the absolute path of a folder, or one below ~.
 	Workspace string `json:"workspace,omitempty"`
 	// Name has at most 200 printable characters.
@@ -110,6 +114,8 @@ type Agents struct {
 	// for; Auditor is the one that every job there has.
 	Auditors []string `json:"auditors,omitempty"`
 	Auditor  string   `json:"auditor,omitempty"`
+	// Machines are those that allow sessions to be made on them from here.
+	Machines []*state.Machine `json:"machines,omitempty"`
 }
 
 // AgentChoice is one configured agent.

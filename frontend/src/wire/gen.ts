@@ -1067,6 +1067,7 @@ export interface NewWorktree {
 }
 
 export interface NewSession {
+  machine?: string
   agent?: string
   workspace?: string
   name?: string
@@ -1115,6 +1116,7 @@ export interface Agents {
   default_workspace: string
   auditors?: string[]
   auditor?: string
+  machines?: Machine[]
 }
 
 export interface ConfiguredAgent {
@@ -1225,6 +1227,7 @@ export interface JobPlace {
 }
 
 export interface NewJob {
+  machine?: string
   session_id?: string
   tell?: boolean
   agent?: string
@@ -1274,6 +1277,7 @@ export interface JobVerdict {
 
 export interface JobInfo {
   job_id: string
+  machine?: Machine
   session_id?: string
   schedule_id?: string
   attempts?: number
