@@ -45,6 +45,10 @@ func (h forHome) Serve(w http.ResponseWriter, r *http.Request, by machines.Calle
 
 // ChangesSince implements machines.Hub. A machine has no machines of its own.
 func (h forHome) ChangesSince(v uint64) (changed []list.Info, gone []string, now uint64) {
+	if v == 0 { // also what did not change since the hub started
+		changed, now = h.manager().Lines()
+		return changed, nil, now
+	}
 	return h.manager().ChangesSince(v)
 }
 

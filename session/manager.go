@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -326,6 +327,16 @@ func (m *Manager) ChangesSince(v uint64) (changed []list.Info, gone []string, no
 		changed = append(changed, m.listed(meta))
 	}
 	return changed, gone, now
+}
+
+// Lines returns the line of every session, newest activity first, and the version from which
+// ChangesSince goes on. It opens no session.
+func (m *Manager) Lines() (lines []list.Info, now uint64) {
+	_, _, now = m.changes.Since(math.MaxUint64)
+	for meta := range m.journal.Newest(journal.Place{}) {
+		lines = append(lines, m.listed(meta))
+	}
+	return lines, now
 }
 
 // Reads returns people's read marks.
