@@ -179,6 +179,67 @@ func TestTheMachinesSessionsStayInTheListWhileItIsAwayAndGoWithIt(t *testing.T) 
 	}
 }
 
+// Home restarts while the machine is away: the rows are there, and what was opened can be read.
+func TestTheRowsOfAMachineThatIsAwayStayOverARestartOfHome(t *testing.T) {
+	home, machine := joined(t, "manage")
+	there, unopened := machine.session(), machine.session()
+	machine.prompt(there, "p0", "say one")
+	last := there.Log().Marks().Visible
+	listed(t, home, "", 2)
+	socket := home.dial("/api/ws")
+	socket.send(&wire.Observe{RequestID: "r", SessionID: there.ID()})
+	find(socket, func(m *wire.EventsLoaded) bool { return true })
+	require.Eventually(t, func() bool {
+		copied, _ := os.ReadFile(filepath.Join(home.dir, "copies", machine.store.HubID(), there.ID(), "events.jsonl"))
+		return bytes.Count(copied, []byte("\n")) == int(last)
+	}, patience, time.Millisecond)
+	rows := filepath.Join(home.dir, "copies", machine.store.HubID(), "rows.json")
+	require.Eventually(t, func() bool {
+		written, _ := os.ReadFile(rows)
+		return bytes.Contains(written, []byte(there.ID())) && bytes.Contains(written, []byte(unopened.ID()))
+	}, patience, time.Millisecond, "written while home runs, not at its end only")
+	machine.stop()
+	before := machineIs(t, home, "away")
+	home.stop()
+
+	home = startHub(t, hubOptions{dir: home.dir})
+	for _, line := range listed(t, home, "", 2) {
+		require.Equal(t, &state.Machine{ID: machine.store.HubID(), Name: "laptop", State: state.MachineAway, Since: *before.Since}, line.Machine)
+	}
+	socket = home.dial("/api/ws")
+	socket.send(&wire.Observe{RequestID: "r", SessionID: there.ID()})
+	require.Equal(t, last, find[*wire.EventsLoaded](socket, nil).MaxSeq)
+	home.stop()
+
+	require.NoError(t, os.WriteFile(rows, []byte(`{"format":1,"rows":[{"session_id":`), 0o600))
+	home = startHub(t, hubOptions{dir: home.dir})
+	listed(t, home, "", 0) // damaged: they come when the machine is back
+	machineIs(t, home, "away")
+	require.Equal(t, http.StatusNoContent, home.do("DELETE", "/api/machines/"+machine.store.HubID(), nil, bearer(home.token)).status)
+	require.NoDirExists(t, filepath.Dir(rows))
+}
+
+func TestASessionThatGoesWhileItsMachineIsAwayLeavesTheListAndItsCopyGoes(t *testing.T) {
+	home, machine := joined(t, "manage")
+	stays, goes := machine.session(), machine.session()
+	listed(t, home, "", 2)
+	copies := filepath.Join(home.dir, "copies", machine.store.HubID())
+	for _, one := range []string{stays.ID(), goes.ID()} {
+		home.dial("/api/sessions/" + one + "/ws")
+		require.DirExists(t, filepath.Join(copies, one))
+	}
+	machine.stop()
+	machineIs(t, home, "away")
+	require.NoError(t, os.RemoveAll(filepath.Join(machine.dir, "sessions", goes.ID())))
+	startHub(t, hubOptions{dir: machine.dir})
+	require.Equal(t, stays.ID(), listed(t, home, "", 1)[0].SessionID)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(copies, goes.ID()))
+		return os.IsNotExist(err)
+	}, patience, time.Millisecond)
+	require.DirExists(t, filepath.Join(copies, stays.ID()))
+}
+
 // The address of a machine's session is that of a session of home, also while home has no copy yet.
 func TestTheSocketOfAMachinesSessionFollowsItAtOnce(t *testing.T) {
 	home, machine := joined(t, "act")

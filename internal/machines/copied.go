@@ -84,13 +84,9 @@ func (h *Home) Watch(id string) (*Copied, error) {
 		c.look()
 		return c, nil
 	}
-	of := s.of[machine.ID]
-	if of == nil {
-		var err error
-		if of, err = store.OpenCopies(filepath.Join(s.dir, machine.ID), store.CopyOptions{Logger: s.logger}); err != nil {
-			return nil, err
-		}
-		s.of[machine.ID] = of
+	of, err := s.ofMachine(machine.ID)
+	if err != nil {
+		return nil, err
 	}
 	log, err := of.Copy(id)
 	if err != nil {
@@ -117,15 +113,25 @@ func (h *Home) Watch(id string) (*Copied, error) {
 
 // rung wakes the copies of a machine's sessions of which lines changed, and ends those of
 // sessions that are gone.
-func (s *copies) rung(machine string, m rowsMessage) {
-	for _, info := range m.Rows {
+func (s *copies) rung(machine string, changed []state.Info, gone []string) {
+	for _, info := range changed {
 		if c := s.opened(info.SessionID); c != nil && c.machine == machine {
 			c.wake.Ring()
 		}
 	}
-	for _, id := range m.Gone {
+	for _, id := range gone {
 		s.forget(machine, id)
 	}
+}
+
+// ofMachine returns the copies of a machine. It is called with mu held.
+func (s *copies) ofMachine(machine string) (of *store.Copies, err error) {
+	if of = s.of[machine]; of == nil {
+		if of, err = store.OpenCopies(filepath.Join(s.dir, machine), store.CopyOptions{Logger: s.logger}); err == nil {
+			s.of[machine] = of
+		}
+	}
+	return of, err
 }
 
 func (s *copies) opened(id string) *Copied {
@@ -136,17 +142,25 @@ func (s *copies) opened(id string) *Copied {
 
 // forget removes the copy of a session that is gone.
 func (s *copies) forget(machine, id string) {
+	if _, err := os.Lstat(filepath.Join(s.dir, machine, id)); err != nil {
+		return // no copy was made, in this run or before
+	}
 	s.mu.Lock()
-	c, of := s.open[id], s.of[machine]
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	c := s.open[id]
+	of, err := s.ofMachine(machine)
 	s.mu.Unlock()
 	if c != nil && c.machine == machine {
 		c.stop()
 		<-c.done
 	}
-	if of == nil {
-		return
+	if err == nil {
+		err = of.Delete(id)
 	}
-	if err := of.Delete(id); err != nil {
+	if err != nil {
 		s.logger.Warn("a copy could not be removed", "session", id, "err", err)
 	}
 }

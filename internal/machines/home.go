@@ -34,6 +34,7 @@ type Home struct {
 	logger *slog.Logger
 	has    func(string) bool
 	rows   *rows
+	kept   *keptRows
 	copies *copies
 	bell   bell.Bell
 
@@ -46,7 +47,7 @@ type Home struct {
 	carried sync.WaitGroup
 }
 
-// OpenHome reads machines.json. It starts nothing.
+// OpenHome reads machines.json and the rows of the machines. It starts nothing.
 func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -60,6 +61,12 @@ func OpenHome(o HomeOptions) (*Home, error) {
 		return nil, err
 	}
 	h.record.Format = recordFormat
+	h.kept = newKeptRows(o.Dir, o.Logger, h.rows.ofMachine)
+	for _, m := range h.record.Machines {
+		if _, err := h.rows.take(m.ID, rowsMessage{Rows: h.kept.read(m.ID)}); err != nil {
+			o.Logger.Warn("the rows of a machine cannot be used: they come when it is back", "machine", m.ID, "err", err)
+		}
+	}
 	return h, nil
 }
 
@@ -241,6 +248,7 @@ func (h *Home) Forget(id string) error {
 		<-l.over
 	}
 	h.rows.forget(id)
+	h.kept.forget(id)
 	h.copies.drop(id)
 	h.bell.Ring()
 	h.logger.Info("a machine was forgotten", "machine", id)
@@ -257,6 +265,7 @@ func (h *Home) Close() {
 	engine := h.engine
 	h.mu.Unlock()
 	h.carried.Wait()
+	h.kept.close()
 	h.copies.close()
 	if engine != nil {
 		engine.close()

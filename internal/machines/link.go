@@ -143,6 +143,8 @@ func (c *Connection) close() {
 	l.end()
 	l.conn.Close()
 	l.calls.fail()
+	l.listing.Lock() // what it said last is taken, and no more will be
+	l.listing.Unlock()
 	met := l.met()
 	h.mu.Lock()
 	delete(h.links, l.id)
@@ -213,15 +215,22 @@ func (l *link) takeHello(m *nats.Msg) {
 func (l *link) takeRows(m *nats.Msg) {
 	l.listing.Lock()
 	defer l.listing.Unlock()
+	if l.ctx.Err() != nil {
+		return
+	}
 	var said rowsMessage
 	if _, err := parse(m.Data, &said); err != nil {
 		l.home.refuse(l, "its rows")
 		return
 	}
-	if err := l.home.rows.take(l.id, said); err != nil {
+	gone, err := l.home.rows.take(l.id, said)
+	if err != nil {
 		l.home.refuse(l, err.Error())
 		return
 	}
 	_ = m.Respond(nil)
-	l.home.copies.rung(l.id, said)
+	if len(said.Rows) > 0 || len(gone) > 0 {
+		l.home.kept.change(l.id)
+	}
+	l.home.copies.rung(l.id, said.Rows, gone)
 }

@@ -41,14 +41,14 @@ func newRows() *rows {
 
 var errManyRows = fmt.Errorf("more than %d sessions", mostRows)
 
-// take applies a message of a machine, or nothing of it.
-func (r *rows) take(machine string, m rowsMessage) error {
+// take applies a message of a machine, or nothing of it. It returns the sessions that are gone.
+func (r *rows) take(machine string, m rowsMessage) (gone []string, err error) {
 	for _, info := range m.Rows {
 		if !journal.ValidID(info.SessionID) {
-			return errors.New("a row with a wrong id")
+			return nil, errors.New("a row with a wrong id")
 		}
 		if info.Machine != nil {
-			return errors.New("a row of another machine")
+			return nil, errors.New("a row of another machine")
 		}
 	}
 	r.mu.Lock()
@@ -59,7 +59,7 @@ func (r *rows) take(machine string, m rowsMessage) error {
 	}
 	seen := r.coming[machine]
 	if r.counts[machine]+len(m.Rows) > mostRows {
-		return errManyRows
+		return nil, errManyRows
 	}
 	r.sorted = nil
 	for _, info := range m.Rows {
@@ -78,27 +78,43 @@ func (r *rows) take(machine string, m rowsMessage) error {
 		r.feed.Add(info.SessionID)
 	}
 	for _, id := range m.Gone {
-		r.remove(machine, id)
+		if r.remove(machine, id) {
+			gone = append(gone, id)
+		}
 	}
 	if seen != nil && !m.More {
 		for id, row := range r.all {
 			if row.machine == machine && !seen[id] {
 				r.remove(machine, id)
+				gone = append(gone, id)
 			}
 		}
 		delete(r.coming, machine)
 	}
-	return nil
+	return gone, nil
 }
 
-// remove is called with mu held.
-func (r *rows) remove(machine, id string) {
-	if r.all[id].machine == machine {
-		delete(r.all, id)
-		r.counts[machine]--
-		r.sorted = nil
-		r.feed.Remove(id)
+// remove reports whether the machine had the row. It is called with mu held.
+func (r *rows) remove(machine, id string) bool {
+	if r.all[id].machine != machine {
+		return false
 	}
+	delete(r.all, id)
+	r.counts[machine]--
+	r.sorted = nil
+	r.feed.Remove(id)
+	return true
+}
+
+// ofMachine returns the rows of a machine, newest activity first.
+func (r *rows) ofMachine(machine string) []state.Info {
+	var lines []state.Info
+	for _, one := range r.newest() {
+		if one.machine == machine {
+			lines = append(lines, one.info)
+		}
+	}
+	return lines
 }
 
 // touch reports all rows of a machine as changed: its name or its state did.
