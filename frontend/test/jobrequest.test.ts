@@ -18,7 +18,7 @@ const choices = {
     { name: 'two', models },
   ],
   workspaces: ['/src'],
-  defaultWorkspace: '/src',
+  default_workspace: '/src',
 }
 const plain = { workspace: '/src', task: 'do it', policy: { preset: 'read' }, caps: {} }
 

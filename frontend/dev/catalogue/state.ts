@@ -65,5 +65,5 @@ export const overview: Overview = {
 export const choices = {
   agents: [{ name: 'demo', description: 'The built-in demo agent' }, { name: 'claude' }],
   workspaces: ['/src/ferry', '/src/lake'],
-  defaultWorkspace: '/src/ferry',
+  default_workspace: '/src/ferry',
 }

@@ -1,6 +1,5 @@
 import type { OutboxFile } from '../state/outboxitem'
 import type {
-  Agents,
   Attachment,
   Code,
   Device,
@@ -329,9 +328,8 @@ export function hubAPI(page: PageKey) {
 
     files: (): Promise<Files> => import('./later').then(({ filesAPI }) => filesAPI(call, respond)),
 
-    async choices(): Promise<Choices> {
-      const { agents, workspaces, default_workspace } = await call<Agents>('GET', '/api/agents')
-      return { agents, workspaces, defaultWorkspace: default_workspace }
+    choices(): Promise<Choices> {
+      return call('GET', '/api/agents')
     },
 
     async devices(): Promise<readonly Device[]> {

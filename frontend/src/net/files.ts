@@ -17,7 +17,8 @@ export function filesAPI(call: Call, respond: Respond): Files {
   const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()]
   let asked = 0
   return {
-    folders: (path) => call('GET', `/api/folders?path=${encodeURIComponent(path)}`),
+    folders: (path, machine) =>
+      call('GET', `/api/folders?path=${encodeURIComponent(path)}${machine ? `&machine=${machine}` : ''}`),
     makeFolder: (path) => call('POST', '/api/folders', { path }),
     list: (id, path) => call('GET', `${session(id)}/files?path=${encodeURIComponent(path)}`),
     changes: (id) => call('GET', `${session(id)}/changes`),

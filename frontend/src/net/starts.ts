@@ -60,14 +60,14 @@ export class Starts {
   keptChoices(): Choices | null {
     const value = parsed(this.storage, choicesKey)
     if (!isRecord(value)) return null
-    const { agents, workspaces, defaultWorkspace } = value
+    const { agents, workspaces, default_workspace } = value
     const whole =
       Array.isArray(agents) &&
       agents.every((a) => isRecord(a) && typeof a['name'] === 'string') &&
       Array.isArray(workspaces) &&
       workspaces.every((w) => typeof w === 'string') &&
-      typeof defaultWorkspace === 'string'
-    return whole ? ({ agents, workspaces, defaultWorkspace } as Choices) : null
+      typeof default_workspace === 'string'
+    return whole ? ({ agents, workspaces, default_workspace } as Choices) : null
   }
 
   keepChoices(choices: Choices): void {

@@ -8,7 +8,7 @@ export interface FileRead {
 /** Files and folders of the hub's machine. The text of an error is for the person. */
 export interface Files {
   /** A folder by its path, which may begin with ~; '' is the first one that sessions may run in. */
-  folders(path: string): Promise<FolderContent>
+  folders(path: string, machine?: string): Promise<FolderContent>
   makeFolder(path: string): Promise<Folder>
   /** A folder of a session's workspace by its path in there; '' is the workspace. */
   list(sessionId: string, path: string): Promise<FileList>

@@ -5,6 +5,7 @@ import type {
   Device,
   EventsLoadedMessage,
   FoundPage,
+  Machine,
   NewJob,
   NewSession,
   Offer,
@@ -23,7 +24,9 @@ import type { Reviews } from './reviews'
 export interface Choices {
   agents: readonly AgentChoice[]
   workspaces: readonly string[]
-  defaultWorkspace: string
+  default_workspace: string
+  /** Those on which sessions may be made from here. */
+  machines?: readonly Machine[]
 }
 
 /**

@@ -9,7 +9,7 @@ export const agentOf = (choices: Choices | null, fields: NewFields): Agent | und
 
 /** The folder that was chosen, or the hub's default. */
 export const folderOf = (choices: Choices | null, fields: NewFields): string =>
-  fields.workspace ?? choices?.defaultWorkspace ?? ''
+  fields.workspace ?? choices?.default_workspace ?? ''
 
 /** What the agent is known to offer, with what it begins with where nothing is picked. */
 export function beginnings(agent: Agent | undefined, fields: NewFields) {

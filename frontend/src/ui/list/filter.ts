@@ -3,7 +3,7 @@ import { base } from '../../text/path'
 import type { SessionInfo } from '../../wire/gen'
 
 /** What sessions are narrowed and grouped by. */
-export const fields = ['project', 'agent', 'status', 'lifecycle'] as const
+export const fields = ['project', 'agent', 'status', 'lifecycle', 'machine'] as const
 export type Field = (typeof fields)[number]
 
 /** Which sessions the list shows, and in which groups. Empty: all of them; by their need. */
@@ -12,12 +12,21 @@ export interface Filter {
   status: string
   lifecycle: string
   agent: string
+  machine: string
   tag: string
   by: '' | 'tree' | Field
 }
 
 /** The filter that shows every session. */
-export const unfiltered: Filter = { project: '', status: '', lifecycle: '', agent: '', tag: '', by: '' }
+export const unfiltered: Filter = {
+  project: '',
+  status: '',
+  lifecycle: '',
+  agent: '',
+  machine: '',
+  tag: '',
+  by: '',
+}
 
 const statusWords: Record<SessionInfo['status'], string> = {
   needs_you: t`Needs you`,
@@ -42,6 +51,7 @@ export const lifecycleWords: Record<SessionInfo['lifecycle'], string> = {
 export const of = {
   project: (s: SessionInfo) => base(s.project_root ?? s.workspace),
   agent: (s: SessionInfo) => s.agent,
+  machine: (s: SessionInfo) => s.machine?.name ?? t`This hub`,
   status: (s: SessionInfo) => own(statusWords, s.status) ?? s.status,
   /** Empty in a line that an older app kept. */
   lifecycle: (s: SessionInfo) => own(lifecycleWords, s.lifecycle ?? '') ?? s.lifecycle ?? '',

@@ -11,7 +11,7 @@ const laterMs = 500
 
 /** Of the form of a new job. */
 export const jobDraftId = 'job'
-const names = ['agent', 'workspace', 'name', 'prompt', 'mode', 'model'] as const
+const names = ['machine', 'agent', 'workspace', 'name', 'prompt', 'mode', 'model'] as const
 const jobNames = [
   ...(['preset', 'minutes', 'rounds', 'tokens', 'park', 'auto', 'here'] as const),
   ...(['silent', 'cost', 'events', 'output', 'auditor', 'retention', 'attempts', 'others'] as const),
@@ -58,8 +58,12 @@ export class NewDraft {
    * after a lost answer makes no second session and no second prompt; another once anything of it
    * is another.
    */
-  key({ agent, workspace, name, prompt, mode, model, worktree }: NewSession): string {
-    const more = [...(mode || model ? [mode, model] : []), ...(worktree ? [worktree] : [])]
+  key({ machine, agent, workspace, name, prompt, mode, model, worktree }: NewSession): string {
+    const more = [
+      ...(machine ? [{ machine }] : []),
+      ...(mode || model ? [mode, model] : []),
+      ...(worktree ? [worktree] : []),
+    ]
     return this.keyOf([agent, workspace, name, prompt, ...more])
   }
 

@@ -1,6 +1,7 @@
 // The parts of a session that most sessions do not show: loaded together with the first of them.
 export { default as AgentFailed } from './AgentFailed.svelte'
 export { default as Archived } from './Archived.svelte'
+export { default as Away } from './Away.svelte'
 export { default as CatchUp } from './CatchUp.svelte'
 export { default as Details } from './Details.svelte'
 export { default as DraftNotes } from './DraftNotes.svelte'
