@@ -40,6 +40,10 @@ func (l live) Upgrade(w http.ResponseWriter, r *http.Request, g auth.Grant, own 
 }
 
 func (l live) Stream(w http.ResponseWriter, r *http.Request, g api.Given, own api.Watched, from backlog.Place, form api.Form) error {
+	if c, elsewhere := own.(*copied); elsewhere { // it is followed as for a socket
+		c.Add(1)
+		defer c.Add(-1)
+	}
 	return l.stream(w, r, g, own, from, form)
 }
 

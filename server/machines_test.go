@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -359,4 +362,131 @@ func (h *hub) fromHome(t *testing.T, route string, by machines.Caller, allow mac
 	w := httptest.NewRecorder()
 	h.server.ForHome().Serve(w, r, by, allow, func() error { return nil })
 	return w.Code
+}
+
+// What home answers from its copy while the machine is away is what the machine answered.
+func TestWhatIsReadOfASessionIsReadFromTheCopyWhileTheMachineIsAway(t *testing.T) {
+	home, machine := joined(t, "act")
+	there, unopened := machine.session(), machine.session()
+	machine.prompt(there, "p0", "say zanzibar")
+	machine.prompt(there, "p1", "say one")
+	listed(t, home, "", 2)
+	opened(t, home, machine, there.ID())
+	path := "/api/sessions/" + there.ID()
+	reads := []string{
+		"/events?after_seq=0", "/events?before_seq=6&limit=3", "/events?after_seq=0&merge=true", "/overview", "/state", "/export", "/export?format=jsonl&from=3&to=7",
+		"/export?format=markdown", "/export?format=html", "/export?redact=preview",
+	}
+	before := map[string]string{}
+	for _, read := range reads {
+		res := home.do("GET", path+read, nil, bearer(home.token))
+		require.Equal(t, http.StatusOK, res.status, res.body)
+		before[read] = res.body
+	}
+	last := decoded[wire.Snapshot](t, home.do("GET", path+"/snapshot", nil, bearer(home.token)))
+	machine.stop()
+	machineIs(t, home, "away")
+
+	for _, read := range reads {
+		res := home.do("GET", path+read, nil, bearer(home.token))
+		require.Equal(t, http.StatusOK, res.status, "%s: %s", read, res.body)
+		if read == "/state" {
+			require.Equal(t, there.ID(), decoded[wire.State](t, res).SessionID)
+			continue
+		}
+		require.Equal(t, before[read], res.body, read)
+	}
+	require.Equal(t, last.Snapshot, decoded[wire.Snapshot](t, home.do("GET", path+"/snapshot", nil, bearer(home.token))).Snapshot)
+	zip := home.do("GET", path+"/export?format=zip", nil, bearer(home.token))
+	require.Equal(t, http.StatusOK, zip.status)
+	other := startHub(t, hubOptions{})
+	_, _, err := other.manager.Import(context.Background(), strings.NewReader(zip.body))
+	require.NoError(t, err)
+	require.Equal(t, before["/export"], other.do("GET", path+"/export", nil, bearer(other.token)).body, "an export of a copy is imported")
+	require.Equal(t, there.ID(), decoded[wire.SessionInfo](t, home.do("GET", path, nil, bearer(home.token))).SessionID)
+
+	found := decoded[wire.FoundPage](t, home.do("GET", "/api/search?q=zanzibar", nil, bearer(home.token)))
+	require.True(t, found.Done)
+	require.NotEmpty(t, found.Hits, "in all sessions")
+	for _, hit := range found.Hits {
+		require.Equal(t, there.ID(), hit.SessionID)
+	}
+	require.Equal(t, found.Hits, decoded[wire.FoundPage](t, home.do("GET", "/api/search?q=zanzibar&session="+there.ID(), nil, bearer(home.token))).Hits)
+	require.Empty(t, decoded[wire.FoundPage](t, home.do("GET", "/api/search?q=zanzibar&agent=another", nil, bearer(home.token))).Hits)
+
+	for _, read := range append(reads, "/snapshot") {
+		res := home.do("GET", "/api/sessions/"+unopened.ID()+read, nil, bearer(home.token))
+		require.Equal(t, http.StatusServiceUnavailable, res.status, read)
+		require.Contains(t, res.body, "the machine is away, and this hub has no copy of the session", read)
+	}
+	res := home.do("GET", "/api/search?q=zanzibar&session="+unopened.ID(), nil, bearer(home.token))
+	require.Contains(t, res.body, "this hub has no copy of the session")
+	require.NoDirExists(t, filepath.Join(home.dir, "copies", machine.store.HubID(), unopened.ID()))
+	res = home.do("GET", path+"/files", nil, bearer(home.token))
+	require.Equal(t, http.StatusServiceUnavailable, res.status, res.body)
+	require.Contains(t, res.body, "the machine is away")
+}
+
+// A stream at home is of the copy: it waits while the machine is away, and goes on when it is back.
+func TestAnEventStreamAtHomeGoesOnWhenTheMachineIsBack(t *testing.T) {
+	home, machine := joined(t, "act")
+	there := machine.session()
+	machine.prompt(there, "p0", "say one")
+	listed(t, home, "", 1)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", home.origin()+"/api/sessions/"+there.ID()+"/events", nil)
+	require.NoError(t, err)
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Authorization", "Bearer "+home.token)
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	lines, last := bufio.NewScanner(res.Body), event.Seq(0)
+	upTo := func(seq event.Seq) {
+		for last < seq {
+			require.True(t, lines.Scan(), "the stream ended: %v", lines.Err())
+			epoch, id, isEvent := strings.Cut(strings.TrimPrefix(lines.Text(), "id: "+there.Log().Epoch()), ":")
+			if n, err := strconv.Atoi(id); epoch == "" && isEvent && err == nil && n > 0 {
+				require.Equal(t, last+1, event.Seq(n), "no gap, nothing twice")
+				last++
+			}
+		}
+	}
+	upTo(there.Log().Marks().Visible)
+	machine.stop()
+	machineIs(t, home, "away")
+	machine = startHub(t, hubOptions{dir: machine.dir})
+	there = mustSession(t, machine, there.ID())
+	machine.prompt(there, "p1", "say two")
+	upTo(there.Log().Marks().Visible)
+}
+
+// A machine that lets home read only has none of its sessions exported from the copy, either.
+func TestACopyGivesNoMoreThanTheMachineAllows(t *testing.T) {
+	home, machine := joined(t, "read")
+	there := machine.session()
+	machine.prompt(there, "p0", "say one")
+	listed(t, home, "", 1)
+	opened(t, home, machine, there.ID())
+	path := "/api/sessions/" + there.ID()
+	require.Equal(t, http.StatusForbidden, home.do("GET", path+"/export", nil, bearer(home.token)).status)
+	machine.stop()
+	machineIs(t, home, "away")
+	require.Equal(t, http.StatusForbidden, home.do("GET", path+"/export", nil, bearer(home.token)).status)
+	require.Equal(t, http.StatusOK, home.do("GET", path+"/events", nil, bearer(home.token)).status)
+}
+
+// opened waits until home has the whole copy of a session.
+func opened(t *testing.T, home, machine *hub, id string) {
+	t.Helper()
+	socket := home.dial("/api/sessions/" + id + "/ws")
+	t.Cleanup(func() { socket.conn.CloseNow() })
+	original, err := os.ReadFile(filepath.Join(machine.dir, "sessions", id, "events.jsonl"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		copied, _ := os.ReadFile(filepath.Join(home.dir, "copies", machine.store.HubID(), id, "events.jsonl"))
+		return bytes.Equal(copied, original)
+	}, patience, time.Millisecond)
 }

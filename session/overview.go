@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/playback"
@@ -32,47 +33,49 @@ func (m *Manager) Overview(ctx context.Context, id string, compared bool) (playb
 	case <-ctx.Done():
 		return playback.Overview{}, ctx.Err()
 	}
-	o, err := b.overview(ctx)
+	o, err := OverviewOf(ctx, b.log, b.logger)
 	if err == nil && compared && m.hub.states != nil {
 		m.compareTurns(ctx, b, o.Turns)
 	}
 	return o, err
 }
 
-func (b *BackgroundSession) overview(ctx context.Context) (playback.Overview, error) {
-	fold := b.readOverview()
+// OverviewOf counts the events of a log so far. It continues from the last call, whose count is
+// beside the log. One call at a time may count a log.
+func OverviewOf(ctx context.Context, log journal.Log, logger *slog.Logger) (playback.Overview, error) {
+	fold := readOverview(log)
 	before := fold.Overview.AtSeq
-	if err := b.extend(ctx, fold); err != nil {
+	if err := extend(ctx, log, fold); err != nil {
 		return playback.Overview{}, fmt.Errorf("count events: %w", problem.OfLog(err))
 	}
 	if fold.Overview.AtSeq-before >= overviewAgain {
 		data, err := fold.Encode()
 		if err == nil {
-			err = b.log.Derived().Write(overviewFile, data)
+			err = log.Derived().Write(overviewFile, data)
 		}
 		if err != nil {
-			b.logger.Warn("an overview could not be written; it is computed again next time", "session", b.id, "err", err)
+			logger.Warn("an overview could not be written; it is computed again next time", "session", log.ID(), "err", err)
 		}
 	}
 	return fold.Overview, nil
 }
 
 // readOverview continues from the stored overview, or starts a new one.
-func (b *BackgroundSession) readOverview() *playback.Fold {
-	if data, err := b.log.Derived().Read(overviewFile); err == nil {
-		if fold, ok := playback.ReadFold(data, b.log.Epoch(), b.log.Marks().Visible); ok {
+func readOverview(log journal.Log) *playback.Fold {
+	if data, err := log.Derived().Read(overviewFile); err == nil {
+		if fold, ok := playback.ReadFold(data, log.Epoch(), log.Marks().Visible); ok {
 			return fold
 		}
 	}
-	return playback.NewFold(b.log.Epoch())
+	return playback.NewFold(log.Epoch())
 }
 
 // extend counts the events after those already counted. It skips removed events.
-func (b *BackgroundSession) extend(ctx context.Context, fold *playback.Fold) error {
+func extend(ctx context.Context, log journal.Log, fold *playback.Fold) error {
 	after := fold.Overview.AtSeq
 	for {
-		batch, through, err := b.log.ReadWritten(ctx, after, overviewBatch)
-		if kept := b.log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {
+		batch, through, err := log.ReadWritten(ctx, after, overviewBatch)
+		if kept := log.Marks().Min - 1; errors.Is(err, journal.ErrRemoved) && after < kept {
 			after = kept
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/abidehub/abide/session/journal"
+	"github.com/abidehub/abide/session/problem"
 	"github.com/abidehub/abide/session/snapshot"
 	"github.com/abidehub/abide/session/state"
 )
@@ -35,6 +36,16 @@ func (m *Manager) Snapshot(ctx context.Context, id string, saved bool) (Snapshot
 		return Snapshot{}, fmt.Errorf("%w: no snapshot of the session is saved yet: ask without saved", state.ErrNotFound)
 	case err != nil:
 		return Snapshot{}, err
+	}
+	return Snapshot{*s, stored}, nil
+}
+
+// SnapshotOf returns what a session is after all events of a log of another hub, from its
+// stored lines. It saves nothing.
+func SnapshotOf(ctx context.Context, log journal.Log, lines func() ([]journal.Part, error)) (Snapshot, error) {
+	s, stored, err := snapshot.Of(ctx, lines, log.ID(), log.Epoch(), log.Marks().Visible)
+	if err != nil {
+		return Snapshot{}, problem.OfLog(err)
 	}
 	return Snapshot{*s, stored}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,7 @@ type Copied struct {
 	done        chan struct{} // closed when the copy goes no further: it is opened anew, or gone
 	wake        bell.Bell     // somebody looks, or there may be more
 
+	line     atomic.Pointer[state.Info] // what the copy was described by
 	watchers atomic.Int32
 	looked   atomic.Int64 // when somebody looked last, in Unix nanoseconds
 
@@ -70,7 +72,7 @@ func newCopies(dir string, logger *slog.Logger) *copies {
 // Watch returns home's copy of a machine's session, and makes it follow the session. ErrUnknown
 // if no machine has it.
 func (h *Home) Watch(id string) (*Copied, error) {
-	machine, _, known := h.Of(id)
+	machine, line, known := h.Of(id)
 	if !known {
 		return nil, ErrUnknown
 	}
@@ -82,7 +84,10 @@ func (h *Home) Watch(id string) (*Copied, error) {
 	}
 	if c := s.open[id]; c != nil && c.machine == machine.ID {
 		c.look()
-		return c, nil
+		return c, c.describe(line)
+	}
+	if !machine.Connected && !s.has(machine.ID, id) {
+		return nil, errNoCopy
 	}
 	of, err := s.ofMachine(machine.ID)
 	if err != nil {
@@ -94,6 +99,10 @@ func (h *Home) Watch(id string) (*Copied, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Copied{home: h, machine: machine.ID, id: id, copy: log, stop: stop, done: make(chan struct{}), known: make(chan struct{})}
+	if err := c.describe(line); err != nil {
+		stop()
+		return nil, err
+	}
 	c.look()
 	s.open[id] = c
 	s.running.Add(1)
@@ -109,6 +118,15 @@ func (h *Home) Watch(id string) (*Copied, error) {
 		close(c.done)
 	}()
 	return c, nil
+}
+
+// errNoCopy means that a session cannot be read.
+var errNoCopy = fmt.Errorf("%w: the machine is away, and this hub has no copy of the session", state.ErrUnavailable)
+
+// has reports whether there is a copy of a session.
+func (s *copies) has(machine, id string) bool {
+	_, err := os.Lstat(filepath.Join(s.dir, machine, id))
+	return err == nil
 }
 
 // rung wakes the copies of a machine's sessions of which lines changed, and ends those of
@@ -142,7 +160,7 @@ func (s *copies) opened(id string) *Copied {
 
 // forget removes the copy of a session that is gone.
 func (s *copies) forget(machine, id string) {
-	if _, err := os.Lstat(filepath.Join(s.dir, machine, id)); err != nil {
+	if !s.has(machine, id) {
 		return // no copy was made, in this run or before
 	}
 	s.mu.Lock()
@@ -206,6 +224,19 @@ func (s *copies) close() {
 	}
 }
 
+// Stored returns the stored lines of the copies.
+func (h *Home) Stored() Stored { return Stored{h.copies.dir} }
+
+// describe keeps what the machine's list says of the session as the copy's metadata.
+func (c *Copied) describe(line state.Info) error {
+	line.Machine = nil
+	was := c.line.Swap(&line)
+	if was != nil && reflect.DeepEqual(*was, line) {
+		return nil
+	}
+	return c.copy.SetMetadata(metadataOf(line))
+}
+
 // ID is the session's id.
 func (c *Copied) ID() string { return c.id }
 
@@ -244,7 +275,7 @@ func (c *Copied) Begun(ctx context.Context) error {
 		case c.Log().Epoch() != "":
 			return nil
 		case c.home.met(c.machine) == nil:
-			return fmt.Errorf("%w: the machine is away, and this hub has no copy of the session", state.ErrUnavailable)
+			return errNoCopy
 		}
 		select {
 		case <-heard:

@@ -101,6 +101,7 @@ type API struct {
 	machines  *machines.Home
 	member    *machines.Member
 	previews  previews
+	counting  chan struct{} // holds a value while the events of a copy are counted
 	started   time.Time
 	handler   http.Handler
 

@@ -44,6 +44,10 @@ func eventsRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
+	return eventsOf(s, c, own)
+}
+
+func eventsOf(s *API, c *call, own Watched) error {
 	q := c.r.URL.Query()
 	if wantsStream(c.r) {
 		from, err := streamPlace(c.r)

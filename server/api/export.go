@@ -15,7 +15,6 @@ import (
 
 	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/server/wire"
-	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/exchange"
 	"github.com/abidehub/abide/session/export"
@@ -66,6 +65,14 @@ func exportRows() section {
 }
 
 func exportRoute(s *API, c *call) error {
+	own, err := c.session()
+	if err != nil {
+		return err
+	}
+	return exportOf(s, c, own)
+}
+
+func exportOf(_ *API, c *call, own Watched) error {
 	q := c.r.URL.Query()
 	format := export.Format(q.Get("format"))
 	if format == "" {
@@ -75,10 +82,6 @@ func exportRoute(s *API, c *call) error {
 		return Invalid("format is not one of jsonl, markdown, html and zip")
 	}
 	redact, preview, err := redactionOf(q.Get("redact"))
-	if err != nil {
-		return err
-	}
-	own, err := c.session()
 	if err != nil {
 		return err
 	}
@@ -148,7 +151,7 @@ func redactionOf(list string) (r export.Redaction, preview bool, err error) {
 
 // boundOf reads a seq, or a time: then it is the first event at or after it, moved by
 // some. Zero is no bound.
-func boundOf(ctx context.Context, of *session.BackgroundSession, text string, moved event.Seq) (event.Seq, error) {
+func boundOf(ctx context.Context, of Watched, text string, moved event.Seq) (event.Seq, error) {
 	if text == "" {
 		return 0, nil
 	}

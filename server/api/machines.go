@@ -19,7 +19,7 @@ func machineRows() section {
 		title: "Machines",
 		about: []string{
 			"Other hubs, *machines*, may join this one, their *home*: its list has their sessions, too, whose lines have `machine{id, name, state, since?}`. See docs/machines.md.",
-			"A request about a session of a machine is run by that machine's own handlers, by what the machine allows: `read` is what a viewer may, `act` also what a collaborator may, `manage` also what the owner of sessions may. Devices, tokens, agents and the configuration are never included. 503 while the machine is away. 503 with `whether it took effect is not known` means that its answer was lost: with a `prompt_id` or an `Idempotency-Key` the same request may be repeated.",
+			"A request about a session of a machine is run by that machine's own handlers, by what the machine allows: `read` is what a viewer may, `act` also what a collaborator may, `manage` also what the owner of sessions may. Devices, tokens, agents and the configuration are never included. 503 while the machine is away, but for what home answers from its copy of a session that was opened: the session, its events, state, overview, snapshot and export. An event stream is always of the copy. 503 with `whether it took effect is not known` means that its answer was lost: with a `prompt_id` or an `Idempotency-Key` the same request may be repeated.",
 		},
 		rows: []route{
 			{

@@ -44,10 +44,14 @@ func snapshotRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, wire.Snapshot{
+	return c.reply(http.StatusOK, snapshotBody(snap))
+}
+
+func snapshotBody(snap session.Snapshot) wire.Snapshot {
+	return wire.Snapshot{
 		Snapshot: snap.Snapshot, StateSizeBytes: snap.Size, StoredBytes: snap.Bytes,
 		CompressionRatio: float64(snap.Bytes) / float64(max(1, snap.Size)),
-	})
+	}
 }
 
 func overviewRoute(s *API, c *call, own *session.BackgroundSession) error {

@@ -18,7 +18,7 @@ import (
 func New(p Parts) *API {
 	s := &API{
 		manager: p.Manager, jobs: p.Jobs, schedules: p.Schedules, registry: p.Registry, door: p.Door, audit: p.Audit, notify: p.Notify, files: p.Files, folders: p.Folders, agents: p.Agents,
-		hubID: p.HubID, version: p.Version, logger: p.Logger, request: p.Request, live: p.Live, machines: p.Machines, member: p.Member, previews: make(previews, 1), started: time.Now(),
+		hubID: p.HubID, version: p.Version, logger: p.Logger, request: p.Request, live: p.Live, machines: p.Machines, member: p.Member, previews: make(previews, 1), counting: make(chan struct{}, 1), started: time.Now(),
 	}
 	s.handler = s.route()
 	return s
@@ -187,7 +187,7 @@ func (s *API) serve(rt route, c *call) error {
 		}
 	}
 	if machine, elsewhere := s.elsewhere(rt, c); elsewhere {
-		err = s.callMachine(c, rt, machine)
+		err = s.runElsewhere(c, rt, machine)
 	} else {
 		err = rt.handle(s, c)
 	}

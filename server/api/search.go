@@ -65,6 +65,12 @@ func searchRoute(s *API, c *call) error {
 	if !c.grant.May(auth.Read, request.Session) {
 		return Forbidden()
 	}
+	if _, _, elsewhere := s.machines.Of(only); elsewhere {
+		if _, err := s.live.Watch(c.r.Context(), only); err != nil {
+			return err // there is no copy to search
+		}
+	}
+	request.Others = s.copiedSources(request.Filter)
 	page, err := s.manager.Search().Find(c.r.Context(), request)
 	if err != nil {
 		return err

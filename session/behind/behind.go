@@ -15,10 +15,16 @@ import (
 	"github.com/abidehub/abide/session/store/logfile"
 )
 
+// Source is the logs that Read reads; a journal.Store is one.
+type Source interface {
+	// Lines are the stored lines of a session's log, in parts, oldest first.
+	Lines(id string) ([]journal.Part, error)
+}
+
 // Read calls take with the events of a session from after+1 to last, in the order of their
 // seqs. Those of unwanted types are left out; so are those that retention removed and those
 // that cannot be read. When ctx ends it returns ctx's error; the events so far were taken.
-func Read(ctx context.Context, store journal.Store, id string, after, last event.Seq, wanted func(event.Type) bool, take func(event.Event)) error {
+func Read(ctx context.Context, store Source, id string, after, last event.Seq, wanted func(event.Type) bool, take func(event.Event)) error {
 	if after >= last {
 		return nil
 	}

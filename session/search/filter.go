@@ -84,3 +84,11 @@ func (f Filter) selects(md journal.Metadata, lifecycle func(journal.Metadata) st
 		(f.Agent == "" || f.Agent == md.Agent) &&
 		(f.Lifecycle == "" || lifecycle != nil && f.Lifecycle == lifecycle(md))
 }
+
+// SelectsLine reports whether the filter selects a session by its line in a list.
+func (f Filter) SelectsLine(i state.Info) bool {
+	return (f.Session == "" || f.Session == i.SessionID) &&
+		(f.Project == "" || f.Project == i.ProjectRoot || f.Project == i.Workspace) &&
+		(f.Agent == "" || f.Agent == i.Agent) &&
+		(f.Lifecycle == "" || f.Lifecycle == i.Lifecycle)
+}

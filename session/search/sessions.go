@@ -59,6 +59,9 @@ type Request struct {
 	Text string
 	// Filter restricts what is found.
 	Filter
+	// Others are sessions that the store does not have. The index has none of them: their
+	// lines are read.
+	Others []Source
 	// Limit is the maximum number of hits, at least 1.
 	Limit int
 	// Cursor is the NextCursor of the previous call.
@@ -123,11 +126,11 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 		return Page{}, fmt.Errorf("%w: too many searches are under way, try again in a moment", state.ErrBusy)
 	}
 	sources := a.sources(r.Filter)
-	page := Page{Sessions: len(sources)}
+	page := Page{Sessions: len(sources) + len(r.Others)}
 	page.Hits = []Hit{}
 	if r.Cursor == "" {
 		if r.Session == "" && r.Kind == "" && r.By == "" {
-			page.Titles = query.titles(sources)
+			page.Titles = query.titles(slices.Concat(sources, r.Others))
 		}
 		if a.Index != nil {
 			a.catchUp(ctx, sources)
@@ -141,7 +144,7 @@ func (a *Sessions) Find(ctx context.Context, r Request) (Page, error) {
 		return Page{}, err
 	}
 	if next.At == 0 && len(page.Hits) < r.Limit {
-		next, err = a.byFiles(ctx, query, sources, next, until, &page)
+		next, err = a.byFiles(ctx, query, sources, r.Others, next, until, &page)
 		if err != nil {
 			return Page{}, err
 		}
@@ -220,8 +223,8 @@ func (a *Sessions) byIndex(ctx context.Context, query *Query, sources []Source, 
 
 // byFiles adds the hits of the files that the index did not have, and returns where the search
 // goes on.
-func (a *Sessions) byFiles(ctx context.Context, query *Query, sources []Source, from cursor, until time.Time, page *Page) (cursor, error) {
-	var left []Source
+func (a *Sessions) byFiles(ctx context.Context, query *Query, sources, others []Source, from cursor, until time.Time, page *Page) (cursor, error) {
+	left := slices.Clone(others)
 	for _, s := range sources {
 		if a.Index != nil && from.Mark > 0 {
 			covered, err := a.Index.Covered(ctx, s, from.Mark)

@@ -124,6 +124,27 @@ func (b *Book) latest(ctx context.Context, id string) (*Fold, Stored, error) {
 	return f, stored, files.Remove(other)
 }
 
+// oneLog is the stored lines of a log.
+type oneLog func() ([]journal.Part, error)
+
+// Lines implements behind.Source.
+func (l oneLog) Lines(string) ([]journal.Part, error) { return l() }
+
+// Of returns the snapshot of a log with all its events, from its stored lines. It is saved
+// nowhere.
+func Of(ctx context.Context, lines func() ([]journal.Part, error), id, epoch string, last event.Seq) (*state.Snapshot, Stored, error) {
+	f := NewFold(epoch)
+	if err := behind.Read(ctx, oneLog(lines), id, 0, last, Wanted, f.Take); err != nil {
+		return nil, Stored{}, fmt.Errorf("read session %s for its snapshot: %w", id, err)
+	}
+	f.AtSeq = last
+	out, _, err := encode(f)
+	if err != nil {
+		return nil, Stored{}, err
+	}
+	return f.Settled(), Stored{Size: out.bytes, Bytes: len(out.data)}, nil
+}
+
 // enter waits until no other call reads the session.
 func (b *Book) enter(ctx context.Context, id string) error {
 	for {
