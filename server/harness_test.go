@@ -146,7 +146,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.schedules = schedule.Open(schedule.Options{
 		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
 	})
-	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Logger: logger, Now: o.now, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
+	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
 	require.NoError(t, err)
 	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond})
 	require.NoError(t, err)

@@ -27,8 +27,7 @@ func (l live) Carry(w http.ResponseWriter, r *http.Request, connection *machines
 		l.logger.Debug("upgrade of a machine failed", "err", err)
 		return nil
 	}
-	conn.SetReadLimit(-1) // the engine's protocol has its own
-	connection.Run(l.ctx, websocket.NetConn(l.ctx, conn, websocket.MessageBinary))
+	connection.Run(l.ctx, machines.Carried(l.ctx, conn))
 	return nil
 }
 

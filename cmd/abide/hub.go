@@ -160,7 +160,7 @@ func (h *hub) openMachines() (err error) {
 		_, listed := h.store.Journal().Listed(id)
 		return listed
 	}
-	if h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: h.dir, ID: h.store.HubID(), Has: listed, Logger: h.logger}); err != nil {
+	if h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: h.dir, ID: h.store.HubID(), Version: versionText(), Has: listed, Logger: h.logger}); err != nil {
 		return err
 	}
 	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: h.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: versionText(), Logger: h.logger})

@@ -164,6 +164,9 @@ func (v machineVerbs) list(all wire.Machines) error {
 		if m.Since != nil {
 			words += " since " + m.Since.Local().Format(time.DateTime)
 		}
+		if m.Problem != "" {
+			fmt.Fprintf(v.err, "“%s”: %s.\n", plain.Line(m.Name), plain.Line(m.Problem))
+		}
 		rows = append(rows, []string{plain.Line(m.Name), words, m.Allow, counted(m.Sessions, "session"), plain.Line(m.Version), m.ID})
 	}
 	return v.table(rows)

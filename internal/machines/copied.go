@@ -28,6 +28,8 @@ const (
 	readGrace = 5 * time.Second
 	// followFor is how long a session is followed after somebody looked at it last.
 	followFor = time.Minute
+	// earlyPause is the pause after an answer without news to a read that was to wait.
+	earlyPause = 100 * time.Millisecond
 )
 
 // Copied is home's copy of a session of a machine: the log as far as it was read, and the
@@ -379,6 +381,7 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 		if wanted {
 			q.Wait = int(readWait / time.Millisecond)
 		}
+		began := time.Now()
 		a, lines, err := l.read(ctx, q)
 		if err != nil {
 			return err
@@ -388,11 +391,18 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 			c.knownOnce.Do(func() { close(c.known) })
 			return errCopyEnded
 		case a.Error != "":
-			return fmt.Errorf("%w: the machine says: %s", state.ErrUnavailable, a.Error)
+			return fmt.Errorf("%w: the machine says: %s", state.ErrUnavailable, words(a.Error))
 		case a.Other:
 			return c.cut(ctx, l, q.After)
 		}
 		verified = true
+		if wanted && len(lines) == 0 && len(a.State) == 0 && time.Since(began) < readWait/2 {
+			select { // it was to wait: the session was closed there, or it only says so
+			case <-time.After(earlyPause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
 		if a.Epoch != "" {
 			c.epoch.Store(&a.Epoch)
 		}
@@ -427,6 +437,10 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 // cut keeps what is equal in both logs: the machine lost what came after. The rest goes into
 // quarantine, and the copy is opened anew.
 func (c *Copied) cut(ctx context.Context, l *link, end event.Seq) error {
+	if !l.mayCut(c.id) {
+		l.home.refuse(l, "another log, again, in one run")
+		return errors.New("the machine says again that it has another log")
+	}
 	equal, other := c.copy.Marks().Min-1, end
 	for other-equal > 1 {
 		at := equal + (other-equal)/2
@@ -439,7 +453,7 @@ func (c *Copied) cut(ctx context.Context, l *link, end event.Seq) error {
 		case err != nil:
 			return err
 		case a.Error != "":
-			return fmt.Errorf("%w: the machine says: %s", state.ErrUnavailable, a.Error)
+			return fmt.Errorf("%w: the machine says: %s", state.ErrUnavailable, words(a.Error))
 		case a.Other:
 			other = at
 		default:
@@ -449,11 +463,33 @@ func (c *Copied) cut(ctx context.Context, l *link, end event.Seq) error {
 	c.home.copies.mu.Lock()
 	of := c.home.copies.of[c.machine]
 	c.home.copies.mu.Unlock()
+	if of == nil { // the machine was forgotten
+		return errCopyEnded
+	}
 	c.home.logger.Warn("a machine's log has other events than its copy: these are kept in the copy's quarantine", "machine", c.machine, "session", c.id, "after", equal)
 	if _, err := of.Keep(c.id, equal); err != nil {
 		return err
 	}
 	return errCopyEnded
+}
+
+// cutsApart is the shortest time between two cuts of one copy over one connection. A machine
+// loses events at its start, and removes old ones about once a day.
+const cutsApart = 10 * time.Minute
+
+// mayCut reports whether a session's log may have lost events.
+func (l *link) mayCut(id string) bool {
+	l.cutting.Lock()
+	defer l.cutting.Unlock()
+	now := l.home.now()
+	if at, before := l.cut[id]; before && now.Sub(at) < cutsApart {
+		return false
+	}
+	if l.cut == nil {
+		l.cut = map[string]time.Time{}
+	}
+	l.cut[id] = now
+	return true
 }
 
 // read asks the machine for what is new in a log.
@@ -473,9 +509,11 @@ func (l *link) read(ctx context.Context, q readHead) (a linesHead, lines []byte,
 		err = errors.New("a state that is no JSON")
 	case a.Epoch != "" && !logfile.IsEpoch(a.Epoch):
 		err = errors.New("an epoch that is none")
+	case len(lines) > partBytes+logfile.MaxLine:
+		err = errors.New("more than was asked for")
 	}
 	if err != nil {
-		l.home.refuse(l, "the answer of a read")
+		l.home.refuse(l, "a wrong answer of a read: "+err.Error())
 	}
 	return a, lines, err
 }

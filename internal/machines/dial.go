@@ -130,7 +130,7 @@ func refusalOf(resp *http.Response) error {
 	var said wire.Refused
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	_ = json.Unmarshal(data, &said)
-	words := said.Error.Message
+	why := words(said.Error.Message)
 	kind := state.ErrUnavailable
 	switch resp.StatusCode {
 	case http.StatusBadRequest:
@@ -142,10 +142,10 @@ func refusalOf(resp *http.Response) error {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return fmt.Errorf("%w: what answers there is not abide, or an older one without machines", state.ErrConflict)
 	}
-	if words == "" {
-		words = "home answered " + resp.Status
+	if why == "" {
+		why = words("home answered " + resp.Status)
 	}
-	return fmt.Errorf("%w: home says: %s", kind, words)
+	return fmt.Errorf("%w: home says: %s", kind, why)
 }
 
 // unwrapped is a network error without the request's address.
@@ -190,6 +190,20 @@ func (d *dialer) connect(ctx context.Context, id, run, secret string) (*connecti
 		socket.CloseNow()
 		return nil, fmt.Errorf("%w: what answers there is not abide, or an older one without machines", state.ErrConflict)
 	}
-	socket.SetReadLimit(-1) // the engine's protocol has its own limits
-	return &connection{Conn: websocket.NetConn(ctx, socket, websocket.MessageBinary), ticket: ticket}, nil
+	return &connection{Conn: Carried(ctx, socket), ticket: ticket}, nil
 }
+
+// Carried is a socket as the connection that it carries. Closing it waits for nothing: the
+// other side may be asleep.
+func Carried(ctx context.Context, socket *websocket.Conn) net.Conn {
+	socket.SetReadLimit(-1) // the engine's protocol has its own limits
+	return carried{websocket.NetConn(ctx, socket, websocket.MessageBinary), socket}
+}
+
+type carried struct {
+	net.Conn
+	socket *websocket.Conn
+}
+
+// Close implements net.Conn.
+func (c carried) Close() error { return c.socket.CloseNow() }

@@ -21,6 +21,8 @@ type HomeOptions struct {
 	ID string
 	// Has reports whether this hub has a session: of two with one id its own counts.
 	Has func(id string) bool
+	// Version is that of this abide.
+	Version string
 	// Now is the clock; nil is time.Now.
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -28,22 +30,23 @@ type HomeOptions struct {
 
 // Home is the side of the hub that machines join. It is safe for concurrent use.
 type Home struct {
-	id     string
-	file   jsonfile.File[record]
-	now    func() time.Time
-	logger *slog.Logger
-	has    func(string) bool
-	rows   *rows
-	kept   *keptRows
-	copies *copies
-	bell   bell.Bell
+	id      string
+	version string
+	file    jsonfile.File[record]
+	now     func() time.Time
+	logger  *slog.Logger
+	has     func(string) bool
+	rows    *rows
+	kept    *keptRows
+	copies  *copies
+	faults  *faults
+	bell    bell.Bell
 
 	mu      sync.Mutex
 	record  record
 	links   map[string]*link // the connections, by the machine's id
 	engine  *engine          // nil before the first connection
 	closed  bool
-	refused map[string]int // by the machine's id
 	carried sync.WaitGroup
 }
 
@@ -55,7 +58,7 @@ func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Has == nil {
 		o.Has = func(string) bool { return false }
 	}
-	h := &Home{id: o.ID, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, rows: newRows(), copies: newCopies(o.Dir, o.Logger), links: map[string]*link{}, refused: map[string]int{}}
+	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, rows: newRows(), copies: newCopies(o.Dir, o.Logger), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
 	var err error
 	if h.record, _, err = h.file.Read(); err != nil {
 		return nil, err
@@ -114,6 +117,9 @@ func (h *Home) Join(code string, j Joining) (secret string, m Machine, err error
 	if err := j.Allow.Check(); err != nil {
 		return "", m, err
 	}
+	if len(j.Version) > mostVersion || words(j.Version) != j.Version {
+		return "", m, fmt.Errorf("%w: that is no version", state.ErrInvalid)
+	}
 	if !idForm.MatchString(j.ID) {
 		return "", m, fmt.Errorf("%w: a machine's id is 16 hex digits", state.ErrInvalid)
 	}
@@ -161,10 +167,11 @@ func (h *Home) Known(secret string) (Machine, bool) {
 
 // machineOf is called with mu held.
 func (h *Home) machineOf(m machineRecord) Machine {
-	out := Machine{ID: m.ID, Name: m.Name, Allow: m.Allow, Version: m.Version, JoinedAt: m.JoinedAt, Since: m.LastSeen, Refused: h.refused[m.ID]}
+	out := Machine{ID: m.ID, Name: m.Name, Allow: m.Allow, Version: m.Version, JoinedAt: m.JoinedAt, Since: m.LastSeen, Refused: h.faults.count(m.ID)}
 	if l := h.links[m.ID]; l != nil && l.met() {
 		out.Connected, out.Since = true, l.since
 	}
+	out.Problem = h.faults.problem(m.ID, out.Connected, h.rows.twice(m.ID))
 	return out
 }
 
@@ -241,12 +248,12 @@ func (h *Home) Forget(id string) error {
 	}
 	h.mu.Lock()
 	l := h.links[id]
-	delete(h.refused, id)
 	h.mu.Unlock()
 	if l != nil {
 		l.end()
 		<-l.over
 	}
+	h.faults.forget(id)
 	h.rows.forget(id)
 	h.kept.forget(id)
 	h.copies.drop(id)
@@ -272,17 +279,15 @@ func (h *Home) Close() {
 	}
 }
 
-// refuse counts a message of a machine that broke the protocol. The third ends the
-// connection.
+// refuse counts a message of a machine that broke the protocol, and ends the connection when
+// there were too many.
 func (h *Home) refuse(l *link, why string) {
-	h.mu.Lock()
-	h.refused[l.id]++
-	h.mu.Unlock()
-	h.logger.Warn("a machine sent what it may not", "machine", l.id, "why", why)
-	if l.refused.Add(1) >= mostRefused {
+	why = words(why)
+	count, cut := h.faults.refuse(l.id, why)
+	h.logger.Warn("a machine sent what it may not", "machine", l.id, "why", why, "count", count)
+	if cut {
+		h.logger.Warn("the connection of a machine that sent what it may not is ended", "machine", l.id, "for", cutFor)
 		l.end()
 	}
+	h.bell.Ring()
 }
-
-// mostRefused is how many such messages end a connection.
-const mostRefused = 3

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -35,6 +36,7 @@ type calls struct {
 // homeCall is a call that waits for parts of its answer.
 type homeCall struct {
 	parts chan *nats.Msg // one part at a time: the machine waits for each acknowledgement
+	free  atomic.Bool    // the next part may come
 	lost  chan struct{}  // closed when no more can come
 }
 
@@ -51,7 +53,8 @@ func (c *calls) begin() (id string, call *homeCall, err error) {
 	}
 	c.next++
 	id = strconv.FormatUint(c.next, 10)
-	call = &homeCall{parts: make(chan *nats.Msg, 2), lost: make(chan struct{})}
+	call = &homeCall{parts: make(chan *nats.Msg, 1), lost: make(chan struct{})}
+	call.free.Store(true)
 	c.open[id] = call
 	return id, call, nil
 }
@@ -77,6 +80,19 @@ func (c *calls) asked(id string) bool {
 	return err == nil && n > 0 && n <= c.next
 }
 
+// lose ends a call: its answer is not what an answer is.
+func (c *calls) lose(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if call := c.open[id]; call != nil {
+		close(call.lost)
+		delete(c.open, id)
+	}
+}
+
+// lastWord is what follows the last dot of a subject.
+func lastWord(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
+
 // fail ends all: no more parts come.
 func (c *calls) fail() {
 	c.mu.Lock()
@@ -90,7 +106,7 @@ func (c *calls) fail() {
 
 // takeAnswer hands a part of an answer to its call.
 func (l *link) takeAnswer(m *nats.Msg) {
-	id := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	id := lastWord(m.Subject)
 	call := l.calls.get(id)
 	if call == nil {
 		if !l.calls.asked(id) {
@@ -98,10 +114,11 @@ func (l *link) takeAnswer(m *nats.Msg) {
 		}
 		return
 	}
-	select {
-	case call.parts <- m:
-	default:
-		l.home.refuse(l, "parts of an answer that were not waited for")
+	if call.free.CompareAndSwap(true, false) {
+		call.parts <- m // there is room: the one before was taken
+	} else {
+		l.home.refuse(l, "parts of an answer that do not wait")
+		l.calls.lose(id)
 	}
 }
 
@@ -199,8 +216,15 @@ func (l *link) answer(ctx context.Context, w http.ResponseWriter, id string, cal
 		silence.Reset(callBound)
 		var head answerHead
 		part, err := parse(m.Data, &head)
-		if err != nil || !begun && (head.Status < 100 || head.Status > 599) {
-			l.home.refuse(l, "an answer without a status")
+		if err != nil || !begun && (head.Status < 200 || head.Status > 599) || begun && head.Status != 0 {
+			l.home.refuse(l, "an answer whose parts are in no order")
+			return broken(ErrOpen)
+		}
+		if head.More && m.Reply == "" {
+			l.home.refuse(l, "parts of an answer that do not wait")
+			return broken(ErrOpen)
+		}
+		if head.Broken {
 			return broken(ErrOpen)
 		}
 		if !begun {
@@ -215,6 +239,7 @@ func (l *link) answer(ctx context.Context, w http.ResponseWriter, id string, cal
 			return nil
 		}
 		_ = http.NewResponseController(w).Flush()
+		call.free.Store(true)
 		if err := m.Respond(nil); err != nil {
 			return broken(ErrOpen)
 		}
@@ -240,7 +265,7 @@ func passed(out, in http.Header) {
 			out[name] = values
 		}
 	}
-	if at := out.Get("Location"); at != "" && (!strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//")) {
+	if at := out.Get("Location"); at != "" && (!strings.HasPrefix(at, "/") || strings.HasPrefix(at, "//") || strings.Contains(at, "\\")) {
 		out.Del("Location")
 	}
 	out.Set("Content-Security-Policy", "default-src 'none'; sandbox")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,13 +27,15 @@ type link struct {
 	end  context.CancelFunc
 	over chan struct{} // closed when nothing of it runs any more
 
-	refused atomic.Int32
-	calls   calls
+	calls calls
 
 	said  atomic.Pointer[hello]
 	since time.Time // when it said hello; set before said
 
 	listing sync.Mutex // held while rows are taken
+
+	cutting sync.Mutex
+	cut     map[string]time.Time // when a session's copy was cut last over this connection
 }
 
 // met reports whether the machine said hello and was not refused.
@@ -66,6 +69,8 @@ func (h *Home) Admit(id, run string) (*Connection, error) {
 		return nil, fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
 	case h.record.machine(id) == nil:
 		return nil, ErrUnknown
+	case h.faults.barred(id) != nil:
+		return nil, h.faults.barred(id)
 	case h.links[id] != nil:
 		return nil, fmt.Errorf("%w: %w", state.ErrConflict, ErrConnected)
 	}
@@ -89,18 +94,44 @@ func (h *Home) Admit(id, run string) (*Connection, error) {
 	}
 	h.links[id] = l
 	h.carried.Add(1)
-	return &Connection{link: l, Ticket: h.engine.ticket(id)}, nil
+	return &Connection{link: l, Ticket: h.engine.ticket(id, func(why string) { h.refuse(l, why) })}, nil
 }
 
 // listen subscribes to what the machine says unasked.
 func (l *link) listen() error {
-	for subject, take := range map[string]nats.MsgHandler{"hello": l.takeHello, "rows": l.takeRows, "answer.*": l.takeAnswer} {
-		if _, err := l.conn.Subscribe(below(l.id, subject), take); err != nil {
+	for _, one := range []struct {
+		subject string
+		most    int // bytes of a message
+		take    nats.MsgHandler
+	}{{"hello", mostHello, l.takeHello}, {"rows", mostRowsMessage, l.takeRows}, {"answer.*", mostAnswerPart, l.takeAnswer}} {
+		_, err := l.conn.Subscribe(below(l.id, one.subject), func(m *nats.Msg) {
+			switch {
+			case len(m.Data) > one.most:
+				l.home.refuse(l, "a message that is too large")
+				l.calls.lose(lastWord(m.Subject))
+			case m.Reply != "" && !strings.HasPrefix(m.Reply, below(l.id, "machine.")):
+				l.home.refuse(l, "a message to be answered elsewhere")
+			default:
+				one.take(m)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return l.conn.Flush()
 }
+
+const (
+	// helloBound is how long a machine may take until it said what it is.
+	helloBound = 30 * time.Second
+	mostHello  = 4 << 10
+	// mostRowsMessage and mostAnswerPart limit a message of rows, and one of an answer.
+	mostRowsMessage = 1 << 20
+	mostAnswerPart  = partBytes + 64<<10
+	// mostVersion limits the version that a machine says, in bytes.
+	mostVersion = 64
+)
 
 // Drop ends a connection that Run was not called for.
 func (c *Connection) Drop() { c.close() }
@@ -112,6 +143,12 @@ func (c *Connection) Run(ctx context.Context, conn net.Conn) {
 	l := c.link
 	stop := context.AfterFunc(ctx, l.end)
 	defer stop()
+	silent := time.AfterFunc(helloBound, func() {
+		if !l.met() {
+			l.end()
+		}
+	})
+	defer silent.Stop()
 	inside, err := l.home.engineNow().accept()
 	if err != nil {
 		conn.Close()
@@ -125,8 +162,8 @@ func (c *Connection) Run(ctx context.Context, conn net.Conn) {
 		})
 	}
 	<-l.ctx.Done()
-	conn.Close()
 	inside.Close()
+	conn.Close()
 	copies.Wait()
 }
 
@@ -139,7 +176,7 @@ func (h *Home) engineNow() *engine {
 // close ends the link and takes it out of the list.
 func (c *Connection) close() {
 	l, h := c.link, c.link.home
-	h.engineNow().void(c.Ticket)
+	h.engineNow().void(c.Ticket, l.id)
 	l.end()
 	l.conn.Close()
 	l.calls.fail()
@@ -175,19 +212,24 @@ func (h *Home) left(id string) {
 // takeHello learns what a machine says of itself, and answers.
 func (l *link) takeHello(m *nats.Msg) {
 	var said hello
-	if _, err := parse(m.Data, &said); err != nil || said.Allow.Check() != nil || l.met() {
-		l.home.refuse(l, "its hello")
-		return
-	}
-	answer := welcome{Protocol: protocol}
-	if said.Protocol != protocol {
-		answer.Refused = fmt.Sprintf("home speaks version %d of the protocol between machines, this one version %d: update the older abide", protocol, said.Protocol)
-	}
-	data, _ := json.Marshal(answer)
-	if err := m.Respond(data); err != nil || answer.Refused != "" {
+	if _, err := parse(m.Data, &said); err != nil || said.Allow.Check() != nil || l.met() || len(said.Version) > mostVersion || words(said.Version) != said.Version {
+		l.home.refuse(l, "a wrong hello")
 		return
 	}
 	h := l.home
+	answer := welcome{Protocol: protocol, Version: h.version}
+	if said.Protocol != protocol {
+		answer.Refused = fmt.Sprintf("home is abide %s and speaks version %d of the protocol between machines, this machine is abide %s and speaks version %d: update the older one", h.version, protocol, said.Version, said.Protocol)
+	}
+	clock := said.Time.Sub(h.now())
+	h.faults.met(l.id, answer.Refused, clock)
+	if answer.Refused != "" {
+		data, _ := json.Marshal(answer)
+		_ = m.Respond(data)
+		h.bell.Ring()
+		h.logger.Warn("a machine is not talked to", "machine", l.id, "why", answer.Refused)
+		return
+	}
 	err := h.change(func(r *record) error {
 		one := r.machine(l.id)
 		if one == nil {
@@ -206,9 +248,16 @@ func (l *link) takeHello(m *nats.Msg) {
 	l.since = h.now().UTC()
 	l.said.Store(&said)
 	h.mu.Unlock()
+	data, _ := json.Marshal(answer)
+	if m.Respond(data) != nil { // not before: rows may follow at once
+		return
+	}
 	h.rows.touch(l.id)
 	h.bell.Ring()
 	h.logger.Info("a machine is connected", "machine", l.id, "allow", said.Allow, "version", said.Version)
+	if clock.Abs() > clockSlack {
+		h.logger.Warn("the clock of a machine differs from this one's", "machine", l.id, "by", clock.Round(time.Second))
+	}
 }
 
 // takeRows takes changed lines, and acknowledges them.
@@ -219,16 +268,24 @@ func (l *link) takeRows(m *nats.Msg) {
 		return
 	}
 	var said rowsMessage
-	if _, err := parse(m.Data, &said); err != nil {
-		l.home.refuse(l, "its rows")
-		return
+	_, err := parse(m.Data, &said)
+	if err == nil && !l.met() {
+		err = errors.New("rows before its hello")
 	}
-	gone, err := l.home.rows.take(l.id, said)
+	var gone []string
+	if err == nil {
+		gone, err = l.home.rows.take(l.id, said)
+	}
+	var answer rowsAnswer
 	if err != nil {
 		l.home.refuse(l, err.Error())
+		answer.Refused = words(err.Error())
+	}
+	data, _ := json.Marshal(answer)
+	_ = m.Respond(data)
+	if err != nil {
 		return
 	}
-	_ = m.Respond(nil)
 	if len(said.Rows) > 0 || len(gone) > 0 {
 		l.home.kept.change(l.id)
 	}

@@ -64,6 +64,8 @@ type Machine struct {
 	Since     time.Time
 	// Refused counts messages that broke the protocol, since home started.
 	Refused int
+	// Problem says what is wrong with it, for a person; empty if nothing is.
+	Problem string
 }
 
 // Row is the machine as a line of the session list names it.

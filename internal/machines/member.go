@@ -301,7 +301,10 @@ func (s *serving) hello(ctx context.Context) error {
 		return fmt.Errorf("home does not answer as abide does: %w", err)
 	}
 	if answer.Refused != "" {
-		return errors.New(answer.Refused)
+		return errors.New(words(answer.Refused))
+	}
+	if answer.Protocol != protocol {
+		return fmt.Errorf("home is abide %s and speaks version %d of the protocol between machines, this machine is abide %s and speaks version %d: update the older one", words(answer.Version), answer.Protocol, o.Version, protocol)
 	}
 	return nil
 }

@@ -2,20 +2,30 @@ package machines
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/abidehub/abide/session/journal"
 	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/store/logfile"
 )
 
-// mostRows limits the sessions of one machine.
-const mostRows = 100_000
+const (
+	// mostRows limits the sessions of one machine, mostRowBytes a row as JSON and mostRowsBytes
+	// all rows of a machine.
+	mostRows      = 100_000
+	mostRowBytes  = 64 << 10
+	mostRowsBytes = 128 << 20
+	// mostCount limits the numbers in a row: beyond it a screen counts wrong.
+	mostCount = 1 << 53
+)
 
 // rows are the lines of the session lists of all machines. A session that two machines have
 // is that of the first.
@@ -26,52 +36,98 @@ type rows struct {
 	all     map[string]row             // by the session's id
 	coming  map[string]map[string]bool // what a list that begins anew had so far, by machine
 	counts  map[string]int             // of rows, by machine
-	doubles map[string]int             // of lines of sessions that another machine has, by machine
+	bytes   map[string]int             // of rows, by machine
+	doubles map[string]map[string]bool // sessions that another machine has, by machine
 	sorted  []row                      // newest activity first; nil after a change
 }
 
 type row struct {
 	machine string
 	info    state.Info
+	size    int
 }
 
 func newRows() *rows {
-	return &rows{feed: list.NewChangeFeed(), all: map[string]row{}, coming: map[string]map[string]bool{}, counts: map[string]int{}, doubles: map[string]int{}}
+	return &rows{feed: list.NewChangeFeed(), all: map[string]row{}, coming: map[string]map[string]bool{}, counts: map[string]int{}, bytes: map[string]int{}, doubles: map[string]map[string]bool{}}
 }
 
-var errManyRows = fmt.Errorf("more than %d sessions", mostRows)
+var errManyRows = fmt.Errorf("a list of more than %d sessions or %d MiB", mostRows, mostRowsBytes>>20)
+
+// checkRow returns the size of a row that can be listed.
+func checkRow(i *state.Info) (size int, err error) {
+	if !journal.ValidID(i.SessionID) {
+		return 0, errors.New("a row with a wrong id")
+	}
+	if i.Machine != nil {
+		return 0, errors.New("a row of another machine")
+	}
+	if i.Epoch != "" && !logfile.IsEpoch(i.Epoch) {
+		return 0, errors.New("a row with a wrong epoch")
+	}
+	for _, n := range []int64{i.EventCount, int64(i.MinSeq), int64(i.MaxSeq), int64(i.ResumeCount)} {
+		if n < 0 || n > mostCount {
+			return 0, errors.New("a row with a wrong number")
+		}
+	}
+	resumed := time.Time{}
+	if i.LastResumedAt != nil {
+		resumed = *i.LastResumedAt
+	}
+	for _, at := range []time.Time{i.CreatedAt, i.UpdatedAt, resumed} {
+		if !at.IsZero() && (at.Year() < 1970 || at.Year() >= 2200) {
+			return 0, errors.New("a row with a wrong time")
+		}
+	}
+	i.CreatedAt, i.UpdatedAt = i.CreatedAt.UTC(), i.UpdatedAt.UTC()
+	line, err := json.Marshal(i)
+	if err != nil || len(line) > mostRowBytes {
+		return 0, errors.New("a row that is too long")
+	}
+	return len(line), nil
+}
 
 // take applies a message of a machine, or nothing of it. It returns the sessions that are gone.
 func (r *rows) take(machine string, m rowsMessage) (gone []string, err error) {
-	for _, info := range m.Rows {
-		if !journal.ValidID(info.SessionID) {
-			return nil, errors.New("a row with a wrong id")
-		}
-		if info.Machine != nil {
-			return nil, errors.New("a row of another machine")
+	sizes := make([]int, len(m.Rows))
+	for i := range m.Rows {
+		if sizes[i], err = checkRow(&m.Rows[i]); err != nil {
+			return nil, err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m.First {
-		r.coming[machine] = map[string]bool{}
-		r.doubles[machine] = 0
+	count, bytes := r.counts[machine], r.bytes[machine]
+	for i, info := range m.Rows {
+		switch old, known := r.all[info.SessionID]; {
+		case !known:
+			count, bytes = count+1, bytes+sizes[i]
+		case old.machine == machine:
+			bytes += sizes[i] - old.size
+		}
 	}
-	seen := r.coming[machine]
-	if r.counts[machine]+len(m.Rows) > mostRows {
+	if count > mostRows || bytes > mostRowsBytes {
 		return nil, errManyRows
 	}
+	if m.First {
+		r.coming[machine] = map[string]bool{}
+		delete(r.doubles, machine)
+	}
+	seen := r.coming[machine]
 	r.sorted = nil
-	for _, info := range m.Rows {
+	for i, info := range m.Rows {
 		other, known := r.all[info.SessionID]
 		switch {
 		case known && other.machine != machine:
-			r.doubles[machine]++
+			if r.doubles[machine] == nil {
+				r.doubles[machine] = map[string]bool{}
+			}
+			r.doubles[machine][info.SessionID] = true
 			continue
 		case !known:
 			r.counts[machine]++
 		}
-		r.all[info.SessionID] = row{machine, info}
+		r.bytes[machine] += sizes[i] - other.size
+		r.all[info.SessionID] = row{machine, info, sizes[i]}
 		if seen != nil {
 			seen[info.SessionID] = true
 		}
@@ -99,6 +155,7 @@ func (r *rows) remove(machine, id string) bool {
 	if r.all[id].machine != machine {
 		return false
 	}
+	r.bytes[machine] -= r.all[id].size
 	delete(r.all, id)
 	r.counts[machine]--
 	r.sorted = nil
@@ -137,7 +194,15 @@ func (r *rows) forget(machine string) {
 	}
 	delete(r.coming, machine)
 	delete(r.counts, machine)
+	delete(r.bytes, machine)
 	delete(r.doubles, machine)
+}
+
+// twice counts the sessions of a machine that another one has, too.
+func (r *rows) twice(machine string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.doubles[machine])
 }
 
 // of returns the row of a session.

@@ -2,15 +2,19 @@ package machines
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/abidehub/abide/session/state"
 )
 
 const (
@@ -18,6 +22,8 @@ const (
 	rowsEvery = 50 * time.Millisecond
 	// rowsAtOnce is how many rows are in one message.
 	rowsAtOnce = 100
+	// goneAtOnce is how many ids of sessions that are gone are.
+	goneAtOnce = 5000
 	// ackBound is how long home may take to acknowledge a part that it keeps no reader for.
 	ackBound = 30 * time.Second
 )
@@ -95,12 +101,12 @@ func (s *serving) sendRows(ctx context.Context) error {
 		changed := hub.Changed()
 		rows, gone, now := hub.ChangesSince(version)
 		for first || len(rows) > 0 || len(gone) > 0 {
-			n := min(len(rows), rowsAtOnce)
-			m := rowsMessage{First: first, Rows: rows[:n], Gone: gone, More: n < len(rows)}
-			if _, err := s.request(ctx, "rows", message(m, nil)); err != nil {
-				return fmt.Errorf("home does not take the list: %w", err)
+			n, g := s.fitting(rows), min(len(gone), goneAtOnce)
+			m := rowsMessage{First: first, Rows: slices.DeleteFunc(slices.Clone(rows[:n]), tooLong), Gone: gone[:g], More: n < len(rows) || g < len(gone)}
+			if err := s.say(ctx, m); err != nil {
+				return err
 			}
-			rows, gone, first = rows[n:], nil, false
+			rows, gone, first = rows[n:], gone[g:], false
 		}
 		version = now
 		select {
@@ -114,6 +120,46 @@ func (s *serving) sendRows(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// fitting is how many rows go into the next message.
+func (s *serving) fitting(rows []state.Info) (n int) {
+	size := 0
+	for n < min(len(rows), rowsAtOnce) && size < mostRowsMessage/2 {
+		if length := lengthOf(rows[n]); length > mostRowBytes {
+			s.member.o.Logger.Warn("the line of a session is too long for home's list", "session", rows[n].SessionID, "bytes", length)
+		} else {
+			size += length
+		}
+		n++
+	}
+	return n
+}
+
+func lengthOf(i state.Info) int {
+	line, err := json.Marshal(i)
+	if err != nil {
+		return mostRowBytes + 1
+	}
+	return len(line)
+}
+
+func tooLong(i state.Info) bool { return lengthOf(i) > mostRowBytes }
+
+// say sends a message of rows.
+func (s *serving) say(ctx context.Context, m rowsMessage) error {
+	got, err := s.request(ctx, "rows", message(m, nil))
+	if err != nil {
+		return fmt.Errorf("home does not take the list: %w", err)
+	}
+	var answer rowsAnswer
+	if err := json.Unmarshal(got.Data, &answer); err != nil {
+		return fmt.Errorf("home does not answer as abide does: %w", err)
+	}
+	if answer.Refused != "" {
+		return fmt.Errorf("home does not take the list: %s", words(answer.Refused))
+	}
+	return nil
 }
 
 // takeCall begins a call.
@@ -294,7 +340,7 @@ func (a *answering) finish() {
 	if a.broken {
 		// What was sent is not the whole: an end without a status breaks the answer off.
 		if a.sent {
-			_ = a.serving.conn.Publish(below(a.serving.member.o.ID, "answer."+a.id), []byte("broken\n"))
+			_ = a.serving.conn.Publish(below(a.serving.member.o.ID, "answer."+a.id), message(answerHead{Broken: true}, nil))
 			return
 		}
 		a.status, a.header, a.part = http.StatusInternalServerError, http.Header{}, nil

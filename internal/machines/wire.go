@@ -39,6 +39,11 @@ type rowsMessage struct {
 	Gone  []string     `json:"gone,omitempty"`
 }
 
+// rowsAnswer is home's acknowledgement. Refused says why nothing of the message was taken.
+type rowsAnswer struct {
+	Refused string `json:"refused,omitempty"`
+}
+
 // callHead begins a call: an HTTP request. The body's first part is behind it.
 type callHead struct {
 	Method string      `json:"method"`
@@ -73,6 +78,8 @@ type answerHead struct {
 	Status int         `json:"status,omitempty"`
 	Header http.Header `json:"header,omitempty"`
 	More   bool        `json:"more,omitempty"`
+	// Broken says that the rest is missing.
+	Broken bool `json:"broken,omitempty"`
 }
 
 // readHead asks for what is new in a session's log: see Read.

@@ -76,7 +76,7 @@ func machinesRoute(s *API, c *call) error {
 func (s *API) machineOf(m machines.Machine) wire.JoinedMachine {
 	return wire.JoinedMachine{
 		ID: m.ID, Name: m.Name, State: string(m.Row().State), Since: timeOrNil(m.Since), Allow: string(m.Allow), Version: m.Version,
-		JoinedAt: m.JoinedAt.UTC(), Sessions: s.machines.Sessions(m.ID), Refused: m.Refused,
+		JoinedAt: m.JoinedAt.UTC(), Sessions: s.machines.Sessions(m.ID), Refused: m.Refused, Problem: m.Problem,
 	}
 }
 
@@ -106,6 +106,9 @@ func machineLinkRoute(s *API, c *call, in wire.NewMachineLink) error {
 }
 
 func joinRoute(s *API, c *call, in wire.Join) error {
+	if h, joined := s.member.Status(); joined { // since the link was made
+		return &Problem{Code: wire.CodeConflict, Message: "this hub has joined a home itself, " + h.URL + ": join there"}
+	}
 	secret, m, err := s.machines.Join(in.Code, machines.Joining{ID: in.ID, Name: in.Name, Version: in.Version, Allow: machines.Allow(in.Allow)})
 	if errors.Is(err, machines.ErrCode) {
 		return s.strangeMachine(c, err)

@@ -51,6 +51,8 @@ type JoinedMachine struct {
 	// protocol, since this hub started.
 	Sessions int `json:"sessions"`
 	Refused  int `json:"refused,omitempty"`
+	// Problem says what is wrong with it, for a person; absent if nothing is.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Machines lists the machines that joined this hub, by name, and the home that this hub

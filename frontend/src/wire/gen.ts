@@ -1561,6 +1561,7 @@ export interface JoinedMachine {
   joined_at: string
   sessions: number
   refused?: number
+  problem?: string
 }
 
 export interface Home {
