@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { phone as phoneSize } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
@@ -25,6 +25,8 @@ describe('two phones and a desktop on one session', () => {
     await killed.browser.close()
     await killed.browser.reopen()
   })
+  // A test that failed leaves nothing that the next one waits for.
+  afterEach(() => sleeper.browser.thaw())
   afterAll(async () => {
     await killed.stop()
     await sleeper.stop()
