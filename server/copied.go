@@ -21,14 +21,14 @@ type copied struct {
 	mu    sync.Mutex
 	of    *byte // the first byte of the state that shown was made of
 	shown *session.State
-	here  map[string]bool // the clients that look
+	here  map[string]state.Presence // the clients that look
 	never chan struct{}
 }
 
 var _ api.Watched = (*copied)(nil)
 
 func newCopied(c *machines.Copied) *copied {
-	return &copied{Copied: c, here: map[string]bool{}, never: make(chan struct{})}
+	return &copied{Copied: c, here: map[string]state.Presence{}, never: make(chan struct{})}
 }
 
 // over reports whether the copy goes no further.
@@ -79,20 +79,30 @@ func (c *copied) CommentCount() comment.Count { return comment.Count{} }
 func (c *copied) CommentsChanged() <-chan struct{} { return c.never }
 
 // SetPresence implements api.Watched.
-func (c *copied) SetPresence(clientID string, _ state.Presence) {
+func (c *copied) SetPresence(clientID string, p state.Presence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.here[clientID] {
-		c.here[clientID] = true
+	if _, known := c.here[clientID]; !known {
 		c.Add(1)
 	}
+	c.here[clientID] = p
+}
+
+// presences are the screens of this hub that show it.
+func (c *copied) presences() (list []state.Observer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, p := range c.here {
+		list = append(list, state.Observer{ClientID: id, Presence: p})
+	}
+	return list
 }
 
 // RemovePresence implements api.Watched.
 func (c *copied) RemovePresence(clientID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.here[clientID] {
+	if _, known := c.here[clientID]; known {
 		delete(c.here, clientID)
 		c.Add(-1)
 	}

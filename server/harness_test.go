@@ -136,8 +136,13 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	if o.public {
 		base = h.origin()
 	}
+	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Notifies: func() bool { return h.notify.Notifies() }, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
+	require.NoError(t, err)
+	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond})
+	require.NoError(t, err)
+	lines := &server.MachineLines{Home: h.machines}
 	h.notify, err = notify.Open(notify.Options{
-		Dir: o.dir, Manager: h.manager, Registry: h.registry, Since: since, Logger: logger, Timing: o.notify, Base: base, Now: o.now,
+		Dir: o.dir, Manager: h.manager, Registry: h.registry, Since: since, Logger: logger, Timing: o.notify, Base: base, Now: o.now, Lines: lines, Quiet: h.member.HomeNotifies,
 		Guard:    &outgoing.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Bound: o.outgoing, Resolve: o.resolve},
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
@@ -146,10 +151,6 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.schedules = schedule.Open(schedule.Options{
 		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
 	})
-	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
-	require.NoError(t, err)
-	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond})
-	require.NoError(t, err)
 	h.server, err = server.New(server.Options{Machines: h.machines, Member: h.member, Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
 		Manager: h.manager, Jobs: runner, Schedules: h.schedules, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
 		App: fstest.MapFS{
@@ -160,6 +161,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Page: "index.html", Audit: audit.Open(o.dir), Logger: logger, Timing: o.timing, Limits: o.limits, Files: o.files,
 	})
 	require.NoError(t, err)
+	lines.Server = h.server
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 4)
 	go func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/list"
+	"github.com/abidehub/abide/session/state"
 )
 
 // Carry implements api.Live. The engine behind the connection has its own limits and pings.
@@ -75,3 +76,24 @@ func (r readByHome) State() ([]byte, error) {
 func (h forHome) Changed() <-chan struct{} { return h.manager().Changed() }
 
 func (h forHome) manager() *session.Manager { return h.server.manager }
+
+// MachineLines are the lines of the machines' sessions with the screens of a server that show
+// them. Server is set before they are used.
+type MachineLines struct {
+	*machines.Home
+	Server *Server
+}
+
+// Line returns the line of a machine's session.
+func (l *MachineLines) Line(id string) (list.Info, bool) {
+	_, line, known := l.Of(id)
+	return line, known
+}
+
+// Presences are the screens of the server that show a machine's session.
+func (l *MachineLines) Presences(id string) []state.Observer {
+	if m, merged := l.Server.sessions.(*merged); merged {
+		return m.presences(id)
+	}
+	return nil
+}

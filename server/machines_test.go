@@ -28,7 +28,12 @@ import (
 // joined starts a home and a machine that has joined it.
 func joined(t *testing.T, allow string) (home, machine *hub) {
 	t.Helper()
-	home, machine = startHub(t, hubOptions{}), startHub(t, hubOptions{})
+	return joinedAs(t, allow, hubOptions{})
+}
+
+func joinedAs(t *testing.T, allow string, o hubOptions) (home, machine *hub) {
+	t.Helper()
+	home, machine = startHub(t, o), startHub(t, o)
 	var link wire.MachineLink
 	res := home.do("POST", "/api/machines/links", nil, bearer(home.token))
 	require.Equal(t, http.StatusCreated, res.status, res.body)

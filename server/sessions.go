@@ -92,6 +92,17 @@ func (m *merged) Watch(ctx context.Context, id string) (api.Watched, error) {
 	return c, nil
 }
 
+// presences are the screens of this hub that show a machine's session.
+func (m *merged) presences(id string) []state.Observer {
+	m.mu.Lock()
+	c := m.copies[id]
+	m.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	return c.presences()
+}
+
 // Closed returns why a watched session was closed.
 func (m *merged) Closed(ctx context.Context, id string) error {
 	if _, _, known := m.machines.Of(id); known {

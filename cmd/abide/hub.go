@@ -133,13 +133,15 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	h.schedules = schedule.Open(schedule.Options{Files: disk.Folder{Dir: h.dir}, Jobs: h.jobs, MayRun: mayRun, Logger: logger})
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
-	h.notify, err = notify.Open(notify.Options{
-		Dir: h.dir, Manager: h.manager, Registry: h.registry, Since: since, Guard: guard(c), Channels: channels(c), Base: publicBase(c), Logger: logger,
-	})
-	if err != nil {
+	if err := h.openMachines(); err != nil {
 		return h, err
 	}
-	if err := h.openMachines(); err != nil {
+	lines := &server.MachineLines{Home: h.machines}
+	h.notify, err = notify.Open(notify.Options{
+		Dir: h.dir, Manager: h.manager, Registry: h.registry, Since: since, Guard: guard(c), Channels: channels(c), Base: publicBase(c), Logger: logger,
+		Lines: lines, Quiet: h.member.HomeNotifies,
+	})
+	if err != nil {
 		return h, err
 	}
 	page, _ := frontend.Index()
@@ -150,6 +152,7 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	if err != nil {
 		return h, err
 	}
+	lines.Server = h.server
 	return h, h.tellAddr()
 }
 
@@ -160,7 +163,7 @@ func (h *hub) openMachines() (err error) {
 		_, listed := h.store.Journal().Listed(id)
 		return listed
 	}
-	if h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: h.dir, ID: h.store.HubID(), Version: versionText(), Has: listed, Logger: h.logger}); err != nil {
+	if h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: h.dir, ID: h.store.HubID(), Version: versionText(), Has: listed, Notifies: func() bool { return h.notify.Notifies() }, Logger: h.logger}); err != nil {
 		return err
 	}
 	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: h.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: versionText(), Logger: h.logger})

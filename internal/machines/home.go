@@ -23,6 +23,9 @@ type HomeOptions struct {
 	Has func(id string) bool
 	// Version is that of this abide.
 	Version string
+	// Notifies reports whether this hub notifies people of the sessions of machines, so that
+	// these do not; nil is never.
+	Notifies func() bool
 	// Now is the clock; nil is time.Now.
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -36,11 +39,13 @@ type Home struct {
 	now     func() time.Time
 	logger  *slog.Logger
 	has     func(string) bool
-	rows    *rows
-	kept    *keptRows
-	copies  *copies
-	faults  *faults
-	bell    bell.Bell
+	// notifies is Notifies of the options.
+	notifies func() bool
+	rows     *rows
+	kept     *keptRows
+	copies   *copies
+	faults   *faults
+	bell     bell.Bell
 
 	mu      sync.Mutex
 	record  record
@@ -58,7 +63,10 @@ func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Has == nil {
 		o.Has = func(string) bool { return false }
 	}
-	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, rows: newRows(), copies: newCopies(o.Dir, o.Logger), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
+	if o.Notifies == nil {
+		o.Notifies = func() bool { return false }
+	}
+	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, rows: newRows(), copies: newCopies(o.Dir, o.Logger), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
 	var err error
 	if h.record, _, err = h.file.Read(); err != nil {
 		return nil, err

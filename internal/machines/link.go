@@ -276,7 +276,7 @@ func (l *link) takeRows(m *nats.Msg) {
 	if err == nil {
 		gone, err = l.home.rows.take(l.id, said)
 	}
-	var answer rowsAnswer
+	answer := rowsAnswer{Notifies: l.home.notifies()}
 	if err != nil {
 		l.home.refuse(l, err.Error())
 		answer.Refused = words(err.Error())

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -72,6 +73,8 @@ type Member struct {
 	file jsonfile.File[membership]
 	bell bell.Bell // the membership changed, or the state
 
+	notified atomic.Bool // home said so when it took rows last
+
 	mu        sync.Mutex
 	now       *membership // nil if there is none
 	connected bool
@@ -117,6 +120,12 @@ func (m *Member) Status() (s HomeStatus, joined bool) {
 		return s, false
 	}
 	return HomeStatus{m.now.URL, m.now.Name, m.now.Allow, m.connected, m.since, m.problem}, true
+}
+
+// HomeNotifies reports whether home is connected and notifies people of this hub's sessions.
+func (m *Member) HomeNotifies() bool {
+	s, joined := m.Status()
+	return joined && s.Connected && m.notified.Load()
 }
 
 // Changed returns a channel that is closed when Status changes. Take it before.

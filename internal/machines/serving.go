@@ -159,6 +159,7 @@ func (s *serving) say(ctx context.Context, m rowsMessage) error {
 	if answer.Refused != "" {
 		return fmt.Errorf("home does not take the list: %s", words(answer.Refused))
 	}
+	s.member.notified.Store(answer.Notifies)
 	return nil
 }
 

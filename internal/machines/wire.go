@@ -42,6 +42,8 @@ type rowsMessage struct {
 // rowsAnswer is home's acknowledgement. Refused says why nothing of the message was taken.
 type rowsAnswer struct {
 	Refused string `json:"refused,omitempty"`
+	// Notifies says that home notifies people of the machine's sessions.
+	Notifies bool `json:"notifies,omitempty"`
 }
 
 // callHead begins a call: an HTTP request. The body's first part is behind it.

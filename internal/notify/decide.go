@@ -2,15 +2,23 @@ package notify
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/session/list"
 	"github.com/abidehub/abide/session/state"
 )
 
 // apply creates the deliveries for an event.
-func (n *Notifier) apply(b watched, what found) {
+func (n *Notifier) apply(b subject, what found) {
+	if n.quiet() { // what was told is settled none the less
+		what.next = nil
+		if what.note != nil {
+			return
+		}
+	}
 	defer n.kick.Ring()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -33,7 +41,7 @@ func (n *Notifier) apply(b watched, what found) {
 }
 
 // tell creates deliveries of a note. The caller holds the lock.
-func (n *Notifier) tell(b watched, note Note) {
+func (n *Notifier) tell(b subject, note Note) {
 	earlier := n.saved.Told[note.SessionID]
 	now := told{Kind: note.Kind, Seq: note.Seq, PermissionID: note.PermissionID, Targets: earlier.Targets}
 	for _, t := range n.targets() {
@@ -56,7 +64,7 @@ func (n *Notifier) tell(b watched, note Note) {
 
 // tellWebhooks creates the deliveries of a job's status, each of which counts. The caller
 // holds the lock.
-func (n *Notifier) tellWebhooks(b watched, note Note) {
+func (n *Notifier) tellWebhooks(b subject, note Note) {
 	for _, t := range n.targets() {
 		if t.channel.Type == Webhook && wants(t.choice, note) && n.mayRead(t, note.SessionID) {
 			n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: Job, Due: time.Now(), Each: true})
@@ -116,15 +124,15 @@ func (n *Notifier) forget(sessionID string) {
 }
 
 // onScreen returns whether a screen of the device shows the session now (visible),
-// and whether it has acknowledged the note's event (shown).
-func onScreen(b watched, device string, note Note) (shown, visible bool) {
+// and whether it has acknowledged the note's event (seen).
+func onScreen(b subject, device string, note Note) (seen, visible bool) {
 	for _, o := range b.Presences() {
 		if o.Device == device && o.Activity != state.Away {
 			visible = true
-			shown = shown || o.Seq >= note.Seq
+			seen = seen || o.Seq >= note.Seq
 		}
 	}
-	return shown, visible
+	return seen, visible
 }
 
 // mayRead reports whether the credential of a target may still read a session. The
@@ -141,11 +149,14 @@ func (n *Notifier) mayRead(t target, sessionID string) bool {
 // with the hub; other messages are sent if they still apply.
 func (n *Notifier) revive(ctx context.Context) {
 	n.mu.Lock()
-	waiting := slices.Clone(n.saved.Deliveries)
+	waiting, was := slices.Clone(n.saved.Deliveries), maps.Clone(n.saved.Told)
 	n.mu.Unlock()
 	stands := map[string]bool{}
 	for _, d := range waiting {
-		stands[d.ID] = d.Kind == Withdrawn || !waits(d.Kind) && n.stands(ctx, d.Note)
+		stands[d.ID] = d.Kind == Withdrawn || n.stands(ctx, d.Note)
+	}
+	for id, is := range was {
+		stands[id] = !waits(is.Kind) || n.stands(ctx, Note{SessionID: id, Kind: is.Kind})
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -154,8 +165,8 @@ func (n *Notifier) revive(ctx context.Context) {
 		return known && !alive
 	})
 	for id, is := range n.saved.Told {
-		if waits(is.Kind) {
-			n.settle(id, found{permission: is.PermissionID, by: "the end of the hub"})
+		if !stands[id] {
+			n.settle(id, found{permission: is.PermissionID, settled: []Kind{is.Kind}, by: "the end of the hub"})
 		}
 	}
 }
@@ -164,9 +175,14 @@ func (n *Notifier) revive(ctx context.Context) {
 func (n *Notifier) stands(ctx context.Context, note Note) bool {
 	info, err := n.of.Info(ctx, note.SessionID)
 	if err != nil {
-		return false
+		var known bool
+		if info, known = n.line(note.SessionID); !known {
+			return false
+		}
 	}
 	switch note.Kind {
+	case Permission, Form: // of a machine: one of this hub ended with it
+		return err != nil && info.Status == state.StatusNeedsYou
 	case Interrupted:
 		return info.Status == state.StatusInterrupted || info.Status == state.StatusNeedsYou // for a choice
 	case Job:
@@ -175,4 +191,23 @@ func (n *Notifier) stands(ctx context.Context, note Note) bool {
 		return info.Status != state.StatusRunning && info.Status != state.StatusNeedsYou
 	}
 	return false
+}
+
+// line is the line of a machine's session, if a machine has it.
+func (n *Notifier) line(id string) (info list.Info, known bool) {
+	if n.lines == nil {
+		return info, false
+	}
+	return n.lines.Line(id)
+}
+
+// subjectOf is a session that is open here, or one of a machine. It is nil if there is none.
+func (n *Notifier) subjectOf(id string) subject {
+	if b := n.of.Opened(id); b != nil {
+		return b
+	}
+	if _, known := n.line(id); known {
+		return ofMachine{id, n.lines}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ func (n *Notifier) isShown(d delivery) bool {
 	if d.Unless == "" || time.Now().Before(d.Due) {
 		return false
 	}
-	b := n.of.Opened(d.Note.SessionID)
+	b := n.subjectOf(d.Note.SessionID)
 	if b == nil {
 		return false
 	}
@@ -229,6 +230,14 @@ func (n *Notifier) needing(t target) int {
 		return 0
 	}
 	count := 0
+	n.mu.Lock()
+	lines := slices.Collect(maps.Keys(n.needs))
+	n.mu.Unlock()
+	for _, s := range lines {
+		if n.mayRead(t, s) {
+			count++
+		}
+	}
 	for _, s := range page.Sessions {
 		if n.mayRead(t, s.SessionID) {
 			count++

@@ -43,18 +43,6 @@ type fold struct {
 	found    []found
 }
 
-// found is the result of an event: a message to send, or one that is settled.
-type found struct {
-	note    *Note
-	settled []Kind
-	// permission is the settled question, and the actor.
-	permission, by string
-	// quiet means that the note is for webhooks alone.
-	quiet bool
-	// next is another pending request of the session.
-	next *Note
-}
-
 // lookAt reads the changes of the sessions since a version of the list.
 func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 	changed, gone, now := n.of.ChangesSince(version)
@@ -67,6 +55,47 @@ func (n *Notifier) lookAt(ctx context.Context, version uint64) uint64 {
 		n.forget(id)
 	}
 	return now
+}
+
+// lookAtLines takes the changed lines of machines.
+func (n *Notifier) lookAtLines(version uint64) uint64 {
+	if n.lines == nil {
+		return 0
+	}
+	changed, gone, now := n.lines.LinesSince(version)
+	for _, info := range changed {
+		was, seen := n.lined[info.SessionID]
+		is := was.next(info)
+		n.lined[info.SessionID] = is
+		n.noteNeed(info.SessionID, is.status == state.StatusNeedsYou)
+		if !seen && info.UpdatedAt.Before(n.since) {
+			continue // it was so before
+		}
+		if what, any := was.found(is, info, n.timing.LongTurn); any {
+			if what.note != nil {
+				what.note.SessionID = info.SessionID
+				describeLine(what.note, info)
+			}
+			n.apply(ofMachine{id: info.SessionID, lines: n.lines}, what)
+		}
+	}
+	for _, id := range gone {
+		delete(n.lined, id)
+		n.noteNeed(id, false)
+		n.forget(id)
+	}
+	return now
+}
+
+// noteNeed keeps whether a machine's session needs a person, for the numbers on icons.
+func (n *Notifier) noteNeed(id string, needs bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if needs {
+		n.needs[id] = struct{}{}
+	} else {
+		delete(n.needs, id)
+	}
 }
 
 // catchUp reads a session's new events and applies them. A session that is not open
@@ -95,7 +124,7 @@ func (n *Notifier) catchUp(ctx context.Context, info list.Info) {
 		for _, note := range []*Note{what.note, what.next} {
 			if note != nil {
 				note.SessionID = info.SessionID
-				n.describe(note, info)
+				describe(note, info)
 			}
 		}
 		n.apply(b, what)
@@ -126,12 +155,8 @@ func (f *follow) read(ctx context.Context, b watched) error {
 }
 
 // describe adds the session's line of the list to its note.
-func (n *Notifier) describe(note *Note, info list.Info) {
-	name := info.Name
-	if name == "" {
-		name = "A session"
-	}
-	note.Title, _ = fit(legible(name), maxTitle)
+func describe(note *Note, info list.Info) {
+	note.Title = titleOf(info)
 	line, _ := fit(legible(info.LastLine), maxBody)
 	switch note.Kind {
 	case Job:
@@ -150,6 +175,24 @@ func (n *Notifier) describe(note *Note, info list.Info) {
 	case Permission:
 		note.Body = "Allow? " + note.Body
 	}
+}
+
+// describeLine adds the line to its note.
+func describeLine(note *Note, info list.Info) {
+	if note.Kind == Permission { // its text is the line, which says what is asked
+		note.Title = titleOf(info)
+		return
+	}
+	describe(note, info)
+}
+
+func titleOf(info list.Info) string {
+	name := info.Name
+	if name == "" {
+		name = "A session"
+	}
+	title, _ := fit(legible(name), maxTitle)
+	return title
 }
 
 // Deliver implements observer.Sink.

@@ -65,6 +65,18 @@ type Note struct {
 	JobStatus event.JobStatus `json:"job_status,omitempty"`
 }
 
+// found is the result of an event: a message to send, or one that is settled.
+type found struct {
+	note    *Note
+	settled []Kind
+	// permission is the settled question, and the actor.
+	permission, by string
+	// quiet means that the note is for webhooks alone.
+	quiet bool
+	// next is another pending request of the session.
+	next *Note
+}
+
 // Option is an answer that a notification offers.
 type Option struct {
 	OptionID string `json:"option_id"`

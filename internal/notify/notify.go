@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +42,11 @@ type Options struct {
 	Base   string
 	Logger *slog.Logger
 	Timing Timing
+	// Lines are those of this hub's machines; nil if there can be none.
+	Lines Lines
+	// Quiet reports that another hub, home, notifies people of this hub's sessions; nil is
+	// never.
+	Quiet func() bool
 	// Now is the clock of answers by a channel; nil is time.Now.
 	Now func() time.Time
 }
@@ -66,7 +72,10 @@ type Notifier struct {
 	now      func() time.Time
 	tokens   tokens
 	sessions map[string]*follow // only Run's goroutine uses it
-	kick     bell.Bell          // rings when there may be a delivery to send
+	lines    Lines              // nil if there can be none
+	lined    map[string]lined   // only Run's goroutine uses it
+	quiet    func() bool
+	kick     bell.Bell // rings when there may be a delivery to send
 
 	mu     sync.Mutex
 	saved  record // the contents of push.json
@@ -75,6 +84,7 @@ type Notifier struct {
 	busy   requests
 	tests  testTimes
 	counts wire.NotifyCounts
+	needs  map[string]struct{} // the sessions of machines that need a person
 }
 
 // Open reads push.json. It starts no goroutine.
@@ -86,12 +96,15 @@ func Open(o Options) (*Notifier, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Quiet == nil {
+		o.Quiet = func() bool { return false }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	n := &Notifier{
 		dir: o.Dir, of: managed{o.Manager}, registry: o.Registry, since: o.Since, logger: o.Logger, timing: o.Timing.withDefaults(), now: o.Now,
-		sessions: map[string]*follow{}, saved: saved, busy: requests{}, tests: testTimes{},
+		sessions: map[string]*follow{}, lines: o.Lines, lined: map[string]lined{}, needs: map[string]struct{}{}, quiet: o.Quiet, saved: saved, busy: requests{}, tests: testTimes{},
 	}
 	n.Configure(o.Guard, o.Channels, o.Base)
 	return n, nil
@@ -132,17 +145,28 @@ func (n *Notifier) Counts() wire.NotifyCounts {
 	return n.counts
 }
 
+// Notifies reports whether anybody is notified of anything.
+func (n *Notifier) Notifies() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.targets(), func(t target) bool { return t.choice.Events == nil || len(t.choice.Events) > 0 })
+}
+
 // Run follows sessions and sends messages until ctx ends. It returns when no
 // request is running.
 func (n *Notifier) Run(ctx context.Context) error {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	n.revive(ctx)
-	version := uint64(0)
+	version, lines := uint64(0), uint64(0)
 	for {
 		changed, kicked, granted := n.of.Changed(), n.kick.Listen(), n.registry.Changed()
+		var linesChanged <-chan struct{}
+		if n.lines != nil {
+			linesChanged = n.lines.LinesChanged()
+		}
 		n.prune()
-		version = n.lookAt(ctx, version)
+		version, lines = n.lookAt(ctx, version), n.lookAtLines(lines)
 		due := n.dispatch(ctx, &sending)
 		var at <-chan time.Time
 		if !due.IsZero() {
@@ -152,6 +176,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
+		case <-linesChanged:
 		case <-kicked:
 		case <-granted:
 		case <-at:

@@ -10,14 +10,19 @@ import (
 	"github.com/abidehub/abide/session/state"
 )
 
+// subject is a session as far as deciding on a notification needs it.
+type subject interface {
+	ID() string
+	// Presences are the screens that watch it.
+	Presences() []state.Observer
+}
+
 // watched is a session of which people are notified.
 type watched interface {
-	ID() string
+	subject
 	Log() journal.Log
 	// Notable are the seqs after a seq that may count; complete means that they are all.
 	Notable(after event.Seq) (seqs []event.Seq, complete bool)
-	// Presences are the screens that watch it.
-	Presences() []state.Observer
 	// AnswerPermission answers a question.
 	AnswerPermission(ctx context.Context, a session.Answer) (event.PermissionOutcome, error)
 }
