@@ -181,8 +181,8 @@ func (c *Connection) close() {
 	l.conn.Close()
 	l.calls.fail()
 	l.listing.Lock() // what it said last is taken, and no more will be
-	l.listing.Unlock()
 	met := l.met()
+	l.listing.Unlock()
 	h.mu.Lock()
 	delete(h.links, l.id)
 	h.mu.Unlock()
