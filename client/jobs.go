@@ -25,16 +25,18 @@ func (h *Hub) changeJob(ctx context.Context, path, key string, body any) (wire.J
 }
 
 // JobFilter selects jobs: those with a status, that a session delegated, that a schedule
-// made, that attempt the task of a first job. Empty fields select any.
+// made, that attempt the task of a first job, that a machine has. Empty fields select any.
 type JobFilter struct {
 	Status                      event.JobStatus
 	Session, Schedule, Attempts string
+	// Machine is the id or the name of a machine, or here for the hub's own.
+	Machine string
 }
 
 // Jobs is a page of jobs, newest first.
 func (h *Hub) Jobs(ctx context.Context, f JobFilter, cursor string) (wire.Jobs, error) {
 	query := url.Values{"limit": {"200"}}
-	for name, value := range map[string]string{"status": string(f.Status), "session": f.Session, "schedule": f.Schedule, "attempts": f.Attempts, "cursor": cursor} {
+	for name, value := range map[string]string{"status": string(f.Status), "session": f.Session, "schedule": f.Schedule, "attempts": f.Attempts, "machine": f.Machine, "cursor": cursor} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -288,6 +288,12 @@ func TestASessionIsMadeOnAMachine(t *testing.T) {
 	listed(t, home, "?machine=here", 0)
 	job := decoded[wire.JobInfo](t, home.do("POST", "/api/jobs", wire.NewJob{Machine: id, Task: "say done", Workspace: work}, bearer(home.token)))
 	require.Equal(t, http.StatusOK, home.do("GET", "/api/jobs/"+job.JobID, nil, bearer(home.token)).status)
+	jobs := func(query string) []wire.JobInfo {
+		return decoded[wire.Jobs](t, home.do("GET", "/api/jobs"+query, nil, bearer(home.token))).Jobs
+	}
+	require.Len(t, jobs(""), 1)
+	require.Equal(t, "laptop", jobs("?machine=" + id)[0].Machine.Name)
+	require.Empty(t, jobs("?machine=here"))
 
 	for _, row := range []struct {
 		order  wire.NewSession

@@ -66,6 +66,24 @@ describe('a session of a machine', () => {
     await shot(list, `machines-made-${size.width}`)
   })
 
+  test.each(sizes)('is a job that is made on it from home, on $width × $height', async (size) => {
+    const screen = await at.device.open('/jobs', size)
+    const { page } = screen
+    await page.getByRole('button', { name: 'New job' }).click()
+    const form = page.getByRole('dialog', { name: 'New job' })
+    await form.getByRole('combobox', { name: 'Machine' }).selectOption('laptop')
+    await form.locator('[data-folder]', { hasText: /work$/ }).waitFor()
+    await form.getByRole('textbox').first().fill(`/slow 1 at ${size.width}`)
+    await shot(screen, `machines-newjob-${size.width}`)
+    await form.getByRole('button', { name: 'Start' }).click()
+    await page.getByText(`/slow 1 at ${size.width}`).first().waitFor()
+    const { jobs } = await laptop.api<{ jobs: { title: string }[] }>('GET', '/api/jobs')
+    expect(jobs.map((j) => j.title)).toContain(`/slow 1 at ${size.width}`)
+    expect((await at.hub.api<{ jobs: object[] }>('GET', '/api/jobs?machine=here')).jobs).toEqual([])
+    await shot(screen, `machines-jobs-${size.width}`)
+    await page.close()
+  })
+
   test.each(sizes)(
     'is removed with its machine, which is added again, in the settings, on $width × $height',
     async (size) => {

@@ -104,7 +104,7 @@ func (v jobVerbs) command() *cobra.Command {
 	})
 	f.define(cmd, "run")
 	flags := cmd.Flags()
-	flags.StringVar(&f.machine, "machine", "", "with run, make it on the machine called `NAME`, among its agents and folders")
+	flags.StringVar(&f.machine, "machine", "", "with run, make it on the machine called `NAME`, among its agents and folders; with ls, list its jobs")
 	flags.IntVar(&f.attempts, "attempts", 0, "with run, let `N` jobs attempt the task, at most 4, each in a working copy of its own")
 	flags.StringSliceVar(&f.agents, "agents", nil, "with run --attempts, the agents `A,B` in turn")
 	flags.StringSliceVar(&f.models, "models", nil, "with run --attempts, the models `M,N` in turn")
@@ -260,7 +260,7 @@ func (v jobVerbs) wait(ctx context.Context, hub *client.Hub, id string, limit ti
 }
 
 func (v jobVerbs) list(ctx context.Context, hub *client.Hub, f jobFlags) error {
-	which := client.JobFilter{Status: event.JobStatus(f.status), Session: f.session, Schedule: f.schedule}
+	which := client.JobFilter{Status: event.JobStatus(f.status), Session: f.session, Schedule: f.schedule, Machine: f.machine}
 	if f.session != "" {
 		if s, err := v.find(ctx, hub, f.session); err == nil { // one that is gone may have jobs
 			which.Session = s.SessionID

@@ -65,17 +65,6 @@ func (p *Program) ls() *cobra.Command {
 		if inTree && p.json {
 			return Usagef("--json and --tree do not go together")
 		}
-		if q.Machine != "" && q.Machine != wire.Here {
-			machines, err := hub.Machines(ctx)
-			if err != nil {
-				return err
-			}
-			one, err := machineNamed(machines.Machines, q.Machine)
-			if err != nil {
-				return err
-			}
-			q.Machine = one.ID
-		}
 		return p.list(ctx, hub, q, limit, inTree)
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "sessions of all projects, and archived ones, too")

@@ -17,7 +17,7 @@ func Line(info list.Info) wire.JobInfo {
 	out := wire.JobInfo{
 		JobID: info.SessionID, SessionID: j.DelegatedBy, ScheduleID: j.ScheduleID, Attempts: j.Attempts, AttemptOf: j.AttemptOf, Repo: info.ProjectRoot, RequestedBy: j.RequestedBy, Agent: info.Agent, Title: j.Title,
 		Status: j.Status, Error: j.Reason, Priority: j.Priority, Retention: j.Retention, CreatedAt: info.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
-		Rounds: j.Rounds, Last: j.Last,
+		Rounds: j.Rounds, Last: j.Last, Machine: info.Machine,
 	}
 	if w := info.Worktree; w != nil {
 		out.Repo, out.Branch = w.Of, w.Branch
@@ -28,7 +28,7 @@ func Line(info list.Info) wire.JobInfo {
 // Told is Line, with why the job waits if a budget holds it.
 func (r *Runner) Told(ctx context.Context, info list.Info) wire.JobInfo {
 	out := Line(info)
-	if out.Status == event.JobQueued {
+	if out.Status == event.JobQueued && info.Machine == nil {
 		if day, err := r.manager.BudgetStops(ctx, folderOf(info)); err == nil && day != nil {
 			out.Waits = day.Words()
 		}

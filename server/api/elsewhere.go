@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +110,16 @@ func (s *API) machineCalled(idOrName string) (machines.Machine, error) {
 		err = &Problem{Code: wire.CodeNotFound, Message: fmt.Sprintf("no machine is called %q: abide machines, or GET /api/machines, lists them", idOrName)}
 	}
 	return m, err
+}
+
+// machineIn is the machine of a list's parameter machine: its id or name, here or empty.
+func (s *API) machineIn(q url.Values) (id string, err error) {
+	named := q.Get("machine")
+	if named == "" || named == list.Here {
+		return named, nil
+	}
+	m, err := s.machineCalled(named)
+	return m.ID, err
 }
 
 // awaitLine waits until the list here has the line of a machine's session, or for long enough.

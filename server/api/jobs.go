@@ -44,6 +44,7 @@ func jobRows() section {
 						{"session", "those that this session delegated; 400 if nothing knows the id", ""},
 						{"attempts", "the attempts at the task of this job, which is the first of them; 400 if nothing knows the id", ""},
 						{"schedule", "those that this schedule made; 400 if nothing knows the id", ""},
+						{"machine", "the id or the name of a machine, or here for this hub's own", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
 					},
@@ -110,8 +111,13 @@ func jobsRoute(s *API, c *call) error {
 			return fmt.Errorf("%w: there is no schedule %q, and no job that one of this id made: give the whole id", state.ErrInvalid, schedule)
 		}
 	}
+	machine, err := s.machineIn(q)
+	if err != nil {
+		return err
+	}
 	page, err := s.jobs.List(event.JobStatus(q.Get("status")), list.Options{
 		Project: q.Get("project"), DelegatedBy: q.Get("session"), Schedule: schedule, AttemptsOf: q.Get("attempts"), Limit: limit, Cursor: q.Get("cursor"),
+		Machine: machine, Others: s.machines.Lines(),
 	})
 	if err != nil {
 		return err

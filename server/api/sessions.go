@@ -58,7 +58,7 @@ func sessionRows() section {
 						{"tag", "a tag; more of them select the sessions that have all", ""},
 						{"q", "words that occur in the name, the tags, the last line, the agent, the workspace or the id", ""},
 						{"sort", "updated (default) or created, newest first; name, from a to z; size, the largest first: the first page measures for up to 2 s, what is not measured then comes last", ""},
-						{"machine", "the id of a machine, or here for this hub's own", ""},
+						{"machine", "the id or the name of a machine, or here for this hub's own", ""},
 						{"limit", "from 1 to 200; 30 when absent", 0},
 						{"cursor", "next_cursor of the page before", ""},
 					},
@@ -113,7 +113,10 @@ func listRoute(s *API, c *call) error {
 	options := list.Options{
 		Status: q.Get("status"), Project: q.Get("project"), Query: q.Get("q"), Lifecycle: state.Lifecycle(q.Get("lifecycle")),
 		Resumable: q.Get("resumable") == "true", Said: q.Get("said") == "true", Sort: list.Sort(q.Get("sort")), Limit: limit, Cursor: q.Get("cursor"),
-		Machine: q.Get("machine"), Others: s.machines.Lines(),
+		Others: s.machines.Lines(),
+	}
+	if options.Machine, err = s.machineIn(q); err != nil {
+		return err
 	}
 	if err := list.CheckStatus(options.Status); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (p *JobPlace) UnmarshalJSON(data []byte) error {
 // JobInfo is a job. Its session has the same id.
 type JobInfo struct {
 	JobID string `json:"job_id"`
-	// Machine is the one that was asked to make it; absent for this hub's.
+	// Machine is the one that has it; absent for this hub's.
 	Machine *state.Machine `json:"machine,omitempty"`
 	// SessionID is the session that delegated it, ScheduleID the schedule that made it.
 	SessionID  string `json:"session_id,omitempty"`
