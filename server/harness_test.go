@@ -118,7 +118,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	h.registry, err = auth.Open(o.dir, logger, o.now)
 	require.NoError(t, err)
 	h.manager, err = session.NewManager(session.Options{
-		MayRule: func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
+		MayRule: h.mayManage,
 		Store:   h.store.Journal(), StartAgent: o.start, Logger: logger, Queue: o.queue, Limits: o.sessions, Now: o.now, SweepEvery: o.sweep, SearchPatience: o.patience,
 		Strict: true, SaveNothing: o.untold, ListPast: listsOne, Git: o.git, States: o.states, UndoWait: patience,
 		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
@@ -147,9 +147,9 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Channels: append([]notify.Channel{{Name: "hook", Type: notify.Webhook, URL: "http://127.0.0.1:9/", Choice: notify.Choice{Events: []notify.Kind{}}}}, o.channels...),
 	})
 	require.NoError(t, err)
-	runner := jobs.New(jobs.Options{Manager: h.manager, Settings: o.jobs})
+	runner := jobs.New(jobs.Options{Manager: h.manager, Settings: o.jobs, MayRun: func(by event.Actor) bool { return h.mayManage(by, "") }})
 	h.schedules = schedule.Open(schedule.Options{
-		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") },
+		Files: disk.Folder{Dir: o.dir}, Jobs: runner, Now: o.now, Logger: logger, MayRun: func(by event.Actor) bool { return h.mayManage(by, "") },
 	})
 	h.server, err = server.New(server.Options{Machines: h.machines, Member: h.member, Folders: anyFolder{}, Agents: anyAgent{h.logins, h.typing},
 		Manager: h.manager, Jobs: runner, Schedules: h.schedules, Registry: h.registry, Door: h.door, Notify: h.notify, HubID: h.store.HubID(), Version: "test",
@@ -268,6 +268,10 @@ func (h *hub) events(s *session.BackgroundSession) []event.Event {
 		all = append(all, events...)
 		cursor = batch.Last
 	}
+}
+
+func (h *hub) mayManage(by event.Actor, id string) bool {
+	return h.registry.May(by, auth.Manage, id) || h.member.MayManage(by)
 }
 
 type response struct {

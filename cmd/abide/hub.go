@@ -114,9 +114,12 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	settings := h.settings(c)
 	h.warnOfExposure(settings)
 	folders := newWorkspaces(ctx, logger)
+	if err := h.openMachines(); err != nil {
+		return h, err
+	}
 	h.manager, err = session.NewManager(session.Options{
 		RuleAnswered:     h.noteRuleAnswer,
-		MayRule:          func(by event.Actor, id string) bool { return h.registry.May(by, auth.Manage, id) },
+		MayRule:          h.mayManage,
 		InspectWorkspace: folders.inspect, Git: folders.git, OwnersEnv: h.ownersEnv(),
 		States: filestate.New(folders.git, filepath.Join(h.dir, "undo"), own, logger), UndoWait: settings.UndoWait, TrashFor: settings.TrashFor, ExpireAfter: settings.ExpireAfter, Space: settings.Space,
 		Store: h.store.Journal(), SpoolDir: h.store.Dir(), IndexDir: filepath.Join(h.store.Dir(), "derived"), StartAgent: h.agents.start, SetUp: h.agents.setUp, ListPast: h.agents.listPast, Logger: logger,
@@ -126,16 +129,13 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	if err != nil {
 		return h, err
 	}
-	mayRun := func(by event.Actor) bool { return h.registry.May(by, auth.Manage, "") }
+	mayRun := func(by event.Actor) bool { return h.mayManage(by, "") }
 	h.jobs = jobs.New(jobs.Options{
 		Manager: h.manager, OwnersEnv: h.ownersEnv(), Settings: jobs.Settings(c.Jobs), Logger: logger, MayRun: mayRun,
 	})
 	h.schedules = schedule.Open(schedule.Options{Files: disk.Folder{Dir: h.dir}, Jobs: h.jobs, MayRun: mayRun, Logger: logger})
 	h.door = auth.NewDoor(h.registry, h.store.HubID())
 	h.door.Names(addressesOf(h.listeners), c.PublicNames)
-	if err := h.openMachines(); err != nil {
-		return h, err
-	}
 	lines := &server.MachineLines{Home: h.machines}
 	h.notify, err = notify.Open(notify.Options{
 		Dir: h.dir, Manager: h.manager, Registry: h.registry, Since: since, Guard: guard(c), Channels: channels(c), Base: publicBase(c), Logger: logger,
@@ -154,6 +154,12 @@ func buildHub(ctx context.Context, loader config.Loader, c config.Config, logger
 	}
 	lines.Server = h.server
 	return h, h.tellAddr()
+}
+
+// mayManage reports whether an actor may manage a session, or all where id is empty: by a
+// credential of this hub, or at its home.
+func (h *hub) mayManage(by event.Actor, id string) bool {
+	return h.registry.May(by, auth.Manage, id) || h.member.MayManage(by)
 }
 
 // openMachines opens what joins this hub to others. Neither part does anything before a link

@@ -77,8 +77,12 @@ describe('a session of a machine', () => {
     await shot(screen, `machines-newjob-${size.width}`)
     await form.getByRole('button', { name: 'Start' }).click()
     await page.getByText(`/slow 1 at ${size.width}`).first().waitFor()
-    const { jobs } = await laptop.api<{ jobs: { title: string }[] }>('GET', '/api/jobs')
-    expect(jobs.map((j) => j.title)).toContain(`/slow 1 at ${size.width}`)
+    const ended = await until('the job to end', async () => {
+      const { jobs } = await laptop.api<{ jobs: { title: string; status: string }[] }>('GET', '/api/jobs')
+      const job = jobs.find((j) => j.title === `/slow 1 at ${size.width}`)
+      return job && /completed|failed|cancelled/.test(job.status) ? job.status : null
+    })
+    expect(ended).toBe('completed')
     expect((await at.hub.api<{ jobs: object[] }>('GET', '/api/jobs?machine=here')).jobs).toEqual([])
     await shot(screen, `machines-jobs-${size.width}`)
     await page.close()

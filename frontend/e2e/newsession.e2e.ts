@@ -333,6 +333,31 @@ describe('a new session', () => {
     await page.close()
   })
 
+  test('requested in the second after the network went waits on the device, with the choices kept there', async () => {
+    const screen = await laptop.open('/', phone)
+    const { page } = screen
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await form(page)
+    await page.keyboard.press('Escape')
+    await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
+    await laptop.browser.context.setOffline(true)
+    // The socket is still thought to be there.
+    await page.locator('html:is([data-link=open], [data-link=checking])').waitFor()
+    await form(page)
+    await field(page, 'First prompt').fill('/slow 1')
+    await page.keyboard.press('Control+Enter')
+    const waiting = page.getByRole('region', { name: 'Not started yet' })
+    await waiting.getByText('/slow 1').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await laptop.browser.context.setOffline(false)
+    await waiting.waitFor({ state: 'detached' })
+    await expect.poll(async () => (await sessions()).length).toBe(1)
+    const id = (await sessions())[0]!.session_id
+    await hub.event(id, 'turn_end')
+    expect(hub.events(id).filter((e) => e.type === 'user_prompt')).toHaveLength(1)
+    await page.close()
+  })
+
   test('that waited and is refused shows why, and can be edited in the form', async () => {
     const screen = await laptop.open('/')
     const { page } = screen

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/internal/disk"
 	"github.com/abidehub/abide/internal/jsonfile"
+	"github.com/abidehub/abide/session/event"
 	"github.com/abidehub/abide/session/state"
 )
 
@@ -127,6 +129,16 @@ func (m *Member) HomeNotifies() bool {
 	s, joined := m.Status()
 	return joined && s.Connected && m.notified.Load()
 }
+
+// MayManage reports whether an actor is somebody at home, and home may manage sessions here:
+// what was begun for them goes on.
+func (m *Member) MayManage(by event.Actor) bool {
+	s, joined := m.Status()
+	return joined && s.Allow == AllowManage && strings.HasPrefix(by.ID, ActorsOfHome)
+}
+
+// ActorsOfHome begins the ids of those at home who did something here.
+const ActorsOfHome = "home:"
 
 // Changed returns a channel that is closed when Status changes. Take it before.
 func (m *Member) Changed() <-chan struct{} { return m.bell.Listen() }

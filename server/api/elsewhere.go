@@ -181,5 +181,5 @@ func GrantOfHome(by machines.Caller, allow machines.Allow) auth.Grant {
 	case most == auth.Viewer, most == auth.Collaborator && scope == auth.Owner:
 		scope = most
 	}
-	return auth.Grant{ID: "home:" + by.ID, Kind: auth.KindToken, Name: by.Name, Scope: scope, SessionID: by.SessionID}
+	return auth.Grant{ID: machines.ActorsOfHome + by.ID, Kind: auth.KindToken, Name: by.Name, Scope: scope, SessionID: by.SessionID}
 }

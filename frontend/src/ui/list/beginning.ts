@@ -1,4 +1,5 @@
 import type { Choices } from '../../state/intents'
+import type { Screens } from '../app.svelte'
 import type { NewFields } from './newdraft.svelte'
 
 type Agent = Choices['agents'][number]
@@ -29,3 +30,7 @@ export const pickedOf = (agent: Agent | undefined, fields: NewFields): Pick<NewF
       .filter((s) => s.picked)
       .map((s) => [s.field, s.picked]),
   )
+
+/** Whether a request failed because the network goes: it did before the connection is known to be lost. */
+export const unsent = ({ state }: Screens, error: unknown): boolean =>
+  (error as { code?: string }).code === 'unreachable' && (state.link.phase !== 'open' || !navigator.onLine)
