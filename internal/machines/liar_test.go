@@ -408,12 +408,12 @@ func TestASessionOfAnotherStaysTheirsWhateverAMachineLists(t *testing.T) {
 	require.Empty(t, line.Name)
 	_, _, known := p.home.Of(own)
 	require.False(t, known)
-	require.Len(t, p.home.Lines(), 2)
+	require.Len(t, p.lines(), 2)
 	require.Contains(t, l.await(func(m Machine) bool { return m.Problem != "" }).Problem, "1 of its sessions")
 	l.publish(l.below("rows"), []byte(fmt.Sprintf(`{"gone":[%q,%q,"../../x"]}`+"\n", idA, own)))
 	l.list()
 	limit := time.After(patience)
-	for len(p.home.Lines()) > 1 {
+	for len(p.lines()) > 1 {
 		select {
 		case <-p.home.LinesChanged():
 		case <-time.After(10 * time.Millisecond):

@@ -33,12 +33,12 @@ type rows struct {
 	feed *list.ChangeFeed
 
 	mu      sync.Mutex
-	all     map[string]row             // by the session's id
+	all     map[string]*row            // by the session's id; what they have does not change
 	coming  map[string]map[string]bool // what a list that begins anew had so far, by machine
 	counts  map[string]int             // of rows, by machine
 	bytes   map[string]int             // of rows, by machine
 	doubles map[string]map[string]bool // sessions that another machine has, by machine
-	sorted  []row                      // newest activity first; nil after a change
+	sorted  []*row                     // newest activity first, never changed; nil after many changes
 }
 
 type row struct {
@@ -48,7 +48,7 @@ type row struct {
 }
 
 func newRows() *rows {
-	return &rows{feed: list.NewChangeFeed(), all: map[string]row{}, coming: map[string]map[string]bool{}, counts: map[string]int{}, bytes: map[string]int{}, doubles: map[string]map[string]bool{}}
+	return &rows{feed: list.NewChangeFeed(), all: map[string]*row{}, coming: map[string]map[string]bool{}, counts: map[string]int{}, bytes: map[string]int{}, doubles: map[string]map[string]bool{}}
 }
 
 var errManyRows = fmt.Errorf("a list of more than %d sessions or %d MiB", mostRows, mostRowsBytes>>20)
@@ -113,7 +113,9 @@ func (r *rows) take(machine string, m rowsMessage) (gone []string, err error) {
 		delete(r.doubles, machine)
 	}
 	seen := r.coming[machine]
-	r.sorted = nil
+	if len(m.Rows) > mostPlaced {
+		r.sorted = nil
+	}
 	for i, info := range m.Rows {
 		other, known := r.all[info.SessionID]
 		switch {
@@ -123,11 +125,13 @@ func (r *rows) take(machine string, m rowsMessage) (gone []string, err error) {
 			}
 			r.doubles[machine][info.SessionID] = true
 			continue
-		case !known:
+		case known:
+			r.bytes[machine] -= other.size
+		default:
 			r.counts[machine]++
 		}
-		r.bytes[machine] += sizes[i] - other.size
-		r.all[info.SessionID] = row{machine, info, sizes[i]}
+		r.bytes[machine] += sizes[i]
+		r.put(&row{machine, info, sizes[i]}, other)
 		if seen != nil {
 			seen[info.SessionID] = true
 		}
@@ -150,15 +154,51 @@ func (r *rows) take(machine string, m rowsMessage) (gone []string, err error) {
 	return gone, nil
 }
 
+// mostPlaced is how many rows of a message are put into the order one by one. After more the
+// order is made anew when it is asked for.
+const mostPlaced = 8
+
+// put stores a row in place of the one before, which is nil if there was none. It is called
+// with mu held.
+func (r *rows) put(now, before *row) {
+	r.all[now.info.SessionID] = now
+	r.place(now, before)
+}
+
+// place makes the order with one row instead of another; either may be nil. Who has the order
+// from before keeps it as it was.
+func (r *rows) place(now, before *row) {
+	if r.sorted == nil {
+		return
+	}
+	at := func(of *row) int {
+		i, _ := slices.BinarySearchFunc(r.sorted, of, compareRows)
+		return i
+	}
+	next := make([]*row, 0, len(r.sorted)+1)
+	next = append(next, r.sorted...)
+	r.sorted = next
+	if before != nil {
+		i := at(before)
+		r.sorted = slices.Delete(r.sorted, i, i+1)
+	}
+	if now != nil {
+		r.sorted = slices.Insert(r.sorted, at(now), now)
+	}
+}
+
+func compareRows(a, b *row) int { return placeOf(a.info).Compare(placeOf(b.info)) }
+
 // remove reports whether the machine had the row. It is called with mu held.
 func (r *rows) remove(machine, id string) bool {
-	if r.all[id].machine != machine {
+	old := r.all[id]
+	if old == nil || old.machine != machine {
 		return false
 	}
-	r.bytes[machine] -= r.all[id].size
+	r.bytes[machine] -= old.size
 	delete(r.all, id)
 	r.counts[machine]--
-	r.sorted = nil
+	r.place(nil, old)
 	r.feed.Remove(id)
 	return true
 }
@@ -206,7 +246,7 @@ func (r *rows) twice(machine string) int {
 }
 
 // of returns the row of a session.
-func (r *rows) of(id string) (row, bool) {
+func (r *rows) of(id string) (*row, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one, known := r.all[id]
@@ -214,11 +254,11 @@ func (r *rows) of(id string) (row, bool) {
 }
 
 // newest returns all rows, newest activity first. The caller must not change them.
-func (r *rows) newest() []row {
+func (r *rows) newest() []*row {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sorted == nil {
-		r.sorted = slices.SortedFunc(maps.Values(r.all), func(a, b row) int { return placeOf(a.info).Compare(placeOf(b.info)) })
+		r.sorted = slices.SortedFunc(maps.Values(r.all), compareRows)
 	}
 	return r.sorted
 }
@@ -250,21 +290,35 @@ func (h *Home) Of(id string) (m Machine, line state.Info, known bool) {
 	return m, line, true
 }
 
-// Lines returns the lines of the machines' sessions, newest activity first.
-func (h *Home) Lines() []state.Info {
-	machines := map[string]*state.Machine{}
+// Lines returns the lines of the machines' sessions.
+func (h *Home) Lines() list.OtherLines {
+	l := lines{rows: h.rows.newest(), machines: map[string]*state.Machine{}, has: h.has}
 	for _, m := range h.Machines() {
-		machines[m.ID] = m.Row()
+		l.machines[m.ID] = m.Row()
 	}
-	var lines []state.Info
-	for _, one := range h.rows.newest() {
-		if m := machines[one.machine]; m != nil && !h.has(one.info.SessionID) {
-			line := one.info
-			line.Machine = m
-			lines = append(lines, line)
-		}
+	return l
+}
+
+// lines are the rows of machines as lines of a list.
+type lines struct {
+	rows     []*row
+	machines map[string]*state.Machine
+	has      func(id string) bool
+}
+
+func (l lines) Len() int { return len(l.rows) }
+
+func (l lines) Place(i int) journal.Place { return placeOf(l.rows[i].info) }
+
+func (l lines) Line(i int) (state.Info, bool) {
+	one := l.rows[i]
+	m := l.machines[one.machine]
+	if m == nil || l.has(one.info.SessionID) {
+		return state.Info{}, false
 	}
-	return lines
+	line := one.info
+	line.Machine = m
+	return line, true
 }
 
 // LinesChanged returns a channel that is closed when lines change. Take it before

@@ -96,14 +96,15 @@ func copiedSnapshotRoute(s *API, c *call, own Watched) error {
 // only.
 func (s *API) copiedSources(f search.Filter) []search.Source {
 	lines := s.machines.Lines()
-	if len(lines) == 0 {
+	if lines.Len() == 0 {
 		return nil
 	}
 	stored := s.machines.Stored()
 	has := stored.IDs()
 	var sources []search.Source
-	for _, line := range lines {
-		if !f.SelectsLine(line) {
+	for i := range lines.Len() {
+		line, listed := lines.Line(i)
+		if !listed || !f.SelectsLine(line) {
 			continue
 		}
 		id, machine := line.SessionID, line.Machine.ID

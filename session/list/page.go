@@ -51,8 +51,8 @@ type Options struct {
 	Said bool
 	// Machine selects the sessions of the machine with this id, Here those of this hub.
 	Machine string
-	// Others are the lines of other machines' sessions, newest activity first.
-	Others []Info
+	// Others are the lines of other machines' sessions; nil if there are none.
+	Others OtherLines
 	// Sort is the order; empty is ByUpdated.
 	Sort Sort
 	// Bytes is what a session takes. Only BySize uses it, and needs it.
@@ -204,30 +204,41 @@ func (o Options) Page(newest func(journal.Place) iter.Seq[journal.Metadata], lin
 	return page, nil
 }
 
+// OtherLines are lines of sessions, newest activity first. They do not change.
+type OtherLines interface {
+	Len() int
+	// Place is the place of a line in the order.
+	Place(i int) journal.Place
+	// Line is a line; false if it is not to be listed.
+	Line(i int) (Info, bool)
+}
+
 // all are the lines after a place, newest activity first: this hub's and the others'.
 func (o Options) all(newest func(journal.Place) iter.Seq[journal.Metadata], line func(journal.Metadata) Info, after journal.Place) iter.Seq[Info] {
 	return func(yield func(Info) bool) {
-		others := o.Others
+		others, next, count := o.Others, 0, 0
+		if others != nil {
+			count = others.Len()
+		}
 		if after != (journal.Place{}) {
-			others = others[sort.Search(len(others), func(i int) bool { return placeOf(others[i]).Compare(after) > 0 }):]
+			next = sort.Search(count, func(i int) bool { return others.Place(i).Compare(after) > 0 })
+		}
+		// before yields the others that come before a place, or all.
+		before := func(place journal.Place, all bool) bool {
+			for ; next < count && (all || others.Place(next).Compare(place) < 0); next++ {
+				if info, listed := others.Line(next); listed && !yield(info) {
+					return false
+				}
+			}
+			return true
 		}
 		for m := range newest(after) {
 			info := line(m)
-			for len(others) > 0 && placeOf(others[0]).Compare(placeOf(info)) < 0 {
-				if !yield(others[0]) {
-					return
-				}
-				others = others[1:]
-			}
-			if !yield(info) {
+			if !before(placeOf(info), false) || !yield(info) {
 				return
 			}
 		}
-		for _, info := range others {
-			if !yield(info) {
-				return
-			}
-		}
+		before(journal.Place{}, true)
 	}
 }
 
@@ -281,7 +292,9 @@ func (o Options) cut(lines iter.Seq[Info], limit int) Page {
 			page.Sessions = append(page.Sessions, info)
 			continue
 		}
-		page.NextCursor = o.cursorOf(page.Sessions[limit-1]).encode()
+		if page.NextCursor == "" {
+			page.NextCursor = o.cursorOf(page.Sessions[limit-1]).encode()
+		}
 		if o.Cursor != "" {
 			break
 		}

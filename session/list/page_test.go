@@ -82,7 +82,7 @@ func TestThePagesOfEachOrderHaveEverySessionOnce(t *testing.T) {
 			limit := 1 + random.IntN(12)
 			var got []list.Info
 			for cursor := ""; ; {
-				page, err := list.Options{Sort: sort, Bytes: bytesOf, Limit: limit, Cursor: cursor, Others: others}.Page(newest(own), line)
+				page, err := list.Options{Sort: sort, Bytes: bytesOf, Limit: limit, Cursor: cursor, Others: given(others)}.Page(newest(own), line)
 				require.NoError(t, err)
 				if cursor == "" {
 					require.Equal(t, len(wanted), page.Total, "the first page counts all")
@@ -134,7 +134,7 @@ func TestTheListIsNarrowedByMachine(t *testing.T) {
 		{SessionID: "c", UpdatedAt: at(4), Machine: &state.Machine{ID: "m", Name: "Laptop"}}, {SessionID: "d", UpdatedAt: at(2), Machine: &state.Machine{ID: "n", Name: "build box"}},
 	}
 	ids := func(o list.Options) (ids string) {
-		o.Others = others
+		o.Others = given(others)
 		page, err := o.Page(newest(own), line)
 		require.NoError(t, err)
 		for _, s := range page.Sessions {
@@ -220,3 +220,14 @@ func TestATagIsFoundInEachFormOfUnicode(t *testing.T) {
 		require.Len(t, page.Sessions, want, "%+q", tag)
 	}
 }
+
+// given are lines in their order.
+type given []list.Info
+
+func (g given) Len() int { return len(g) }
+
+func (g given) Place(i int) journal.Place {
+	return journal.Place{UpdatedAt: g[i].UpdatedAt, SessionID: g[i].SessionID}
+}
+
+func (g given) Line(i int) (list.Info, bool) { return g[i], true }
