@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/abidehub/abide/internal/auth"
+	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server"
 	"github.com/abidehub/abide/session"
 	"github.com/abidehub/abide/session/event"
@@ -50,6 +51,8 @@ type greeting struct {
 	// Session and Epoch name the hub's session.
 	Session string `json:"session,omitempty"`
 	Epoch   string `json:"epoch,omitempty"`
+	// Direct is the hub that has the session, if clients speak to its home.
+	Direct *greeting `json:"direct,omitempty"`
 }
 
 // order is one line a server obeys.
@@ -77,6 +80,7 @@ type usage struct {
 	// LongestPublish is the longest any publish took since the last asking.
 	LongestPublish time.Duration `json:"longest_publish"`
 	Failed         string        `json:"failed,omitempty"`
+	Sent           int64         `json:"sent,omitempty"` // bytes of a machine to its home
 }
 
 func serveRole(role string) error {
@@ -91,7 +95,7 @@ func serveRole(role string) error {
 	ctx := context.Background()
 	makers := map[string]func(context.Context, string) (publisher, error){
 		"abide": newHub, "centrifuge": newCentrifuge, "floor": newFloor, "sessions": newOpener, "write": newWriter, "long": newLongHub, "fair": newFair,
-		"deriving": newDeriving, "plain": newPlain,
+		"deriving": newDeriving, "plain": newPlain, "remote": newRemote,
 	}
 	p, err := makers[role](ctx, os.Getenv("ABIDE_BENCH_DIR"))
 	if err != nil {
@@ -119,6 +123,9 @@ func serveRole(role string) error {
 		}
 		u := used(o.Collect)
 		u.Last, u.LongestPublish = p.last(), longest
+		if s, is := p.(interface{ sentBytes() int64 }); is {
+			u.Sent = s.sentBytes()
+		}
 		if failed != nil {
 			u.Failed = failed.Error()
 		}
@@ -232,6 +239,9 @@ type hub struct {
 	token   string
 	base    event.Seq // before the first published event
 	prompts int
+	server  *server.Server
+	door    *auth.Door
+	member  *machines.Member // nil if it can join no home
 }
 
 // missed is how many events are in the log before anything is measured.
@@ -249,6 +259,15 @@ func newPlain(ctx context.Context, dir string) (publisher, error) { return newHu
 
 // newHubOf is a hub with the manager that make makes.
 func newHubOf(ctx context.Context, dir string, make func(*store.Store) (*session.Manager, error)) (publisher, error) {
+	h, err := hubOf(ctx, dir, make, nil)
+	if err != nil {
+		return nil, err // no typed nil
+	}
+	return h, nil
+}
+
+// hubOf is newHubOf whose server has more parts, if more is not nil.
+func hubOf(ctx context.Context, dir string, make func(*store.Store) (*session.Manager, error), more func(o *server.Options, dir string) error) (*hub, error) {
 	s, err := openStore(dir)
 	if err != nil {
 		return nil, err
@@ -279,10 +298,16 @@ func newHubOf(ctx context.Context, dir string, make func(*store.Store) (*session
 	addr := listener.Addr().String()
 	door := auth.NewDoor(registry, s.HubID())
 	door.Names([]string{addr}, nil)
-	srv, err := server.New(server.Options{
+	options := server.Options{
 		Manager: m, Registry: registry, Door: door, HubID: s.HubID(), Version: "bench",
 		App: fstest.MapFS{"index.html": {Data: []byte("bench")}}, Page: "index.html",
-	})
+	}
+	if more != nil {
+		if err := more(&options, dir); err != nil {
+			return nil, err
+		}
+	}
+	srv, err := server.New(options)
 	if err != nil {
 		return nil, err
 	}
@@ -291,11 +316,16 @@ func newHubOf(ctx context.Context, dir string, make func(*store.Store) (*session
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	return &hub{session: one, log: held{one.Log()}, addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible}, nil
+	return &hub{session: one, log: held{one.Log()}, addr: addr, id: one.ID(), token: token, base: one.Log().Marks().Visible, server: srv, door: door, member: options.Member}, nil
 }
 
 func (h *hub) hello() greeting {
-	return greeting{Addr: h.addr, Session: h.id, Epoch: h.log.Epoch(), Request: "GET /api/sessions/" + h.id + "/ws?after_seq=AFTER&epoch=" + h.log.Epoch() +
+	return h.greetingOf(h.id, h.log.Epoch())
+}
+
+// greetingOf says how clients of the hub follow a session.
+func (h *hub) greetingOf(id, epoch string) greeting {
+	return greeting{Addr: h.addr, Session: id, Epoch: epoch, Request: "GET /api/sessions/" + id + "/ws?after_seq=AFTER&epoch=" + epoch +
 		upgrade(h.addr) + "Sec-WebSocket-Protocol: abide.v1\r\nAuthorization: Bearer " + h.token + "\r\n\r\n"}
 }
 

@@ -40,6 +40,11 @@ type pacer struct {
 
 // newPacer starts a server and its clients. Close it in any case.
 func (b *bench) newPacer(ctx context.Context, role string, stalled int) (p *pacer, err error) {
+	return b.newPacerOf(ctx, role, pacedClients, stalled)
+}
+
+// newPacerOf is newPacer with so many clients, of which some are stalled.
+func (b *bench) newPacerOf(ctx context.Context, role string, clients, stalled int) (p *pacer, err error) {
 	server, err := b.serve(ctx, role)
 	if err != nil {
 		return nil, err
@@ -58,7 +63,7 @@ func (b *bench) newPacer(ctx context.Context, role string, stalled int) (p *pace
 		p.last = u.Last
 		server.Last = u.Last // where clients begin
 	}
-	if p.crowd, err = gather(server, pacedClients-stalled, p.last, true); err != nil {
+	if p.crowd, err = gather(server, clients-stalled, p.last, true); err != nil {
 		return nil, err
 	}
 	settle()

@@ -88,6 +88,7 @@ func groups(b *bench) []group {
 		{"derived to ten", beside{mix, 10, b.scaled(50_000, 4), 7}.measure},
 		{"history", measureHistory},
 		{"search", measureSearch},
+		{"machines", measureMachines},
 	}
 }
 
