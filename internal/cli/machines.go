@@ -35,16 +35,25 @@ func (v machineVerbs) orJSON(result any, err error) error {
 func (v machineVerbs) join() *cobra.Command {
 	var in wire.NewHome
 	cmd := v.onHub(&cobra.Command{
-		Use: "join LINK", Short: "Let another hub list the sessions of this one",
+		Use: "join [LINK]", Short: "Let another hub list the sessions of this one",
 		Long: "Join another hub, the home of this machine: its list has this machine's sessions from then on, and its owner may do here what --allow says. " +
-			"LINK is what `abide machines add` prints at home; it is good once, for ten minutes. The machine dials out, so it needs no port and no name of its own.",
-		Example: "abide join 'https://home.example.ts.net/#join=…'\nabide join LINK --name 'build box' --allow manage",
-		Args:    cobra.ExactArgs(1),
+			"LINK is what `abide machines add` prints at home; it is good once, for ten minutes. The machine dials out, so it needs no port and no name of its own.\n\n" +
+			"Without LINK, change what home may do here.",
+		Example: "abide join 'https://home.example.ts.net/#join=…'\nabide join LINK --name 'build box' --allow manage\nabide join --allow read",
+		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
-		in.Link = args[0]
+		if len(args) == 1 {
+			in.Link = args[0]
+		} else if in.Allow == "" {
+			return Usagef("LINK is missing: `abide machines add` prints one at home; or say --allow to change what home may do here")
+		}
 		home, err := hub.JoinHome(ctx, in)
 		if err != nil || v.asJSON() {
 			return v.orJSON(home, err)
+		}
+		if in.Link == "" {
+			v.notice("home may %s here", mayWords(home.Allow))
+			return nil
 		}
 		v.notice("joined %s as “%s”. Home may %s here", plain.Line(home.URL), plain.Line(home.Name), mayWords(home.Allow))
 		return nil

@@ -179,6 +179,31 @@ func (m *Member) Join(ctx context.Context, link, name string, allow Allow, ca st
 	return nil
 }
 
+// SetAllow changes what home may do here. It is connected anew, and what it asked for ends.
+func (m *Member) SetAllow(allow Allow) error {
+	if err := allow.Check(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	was := m.now
+	m.mu.Unlock()
+	if was == nil {
+		return fmt.Errorf("%w: this hub has no home: join one with a link", state.ErrNotFound)
+	}
+	now := *was
+	now.Allow = allow
+	if err := m.file.Write(now); err != nil {
+		return fmt.Errorf("write home.json: %w", err)
+	}
+	m.mu.Lock()
+	if m.now == was {
+		m.now = &now
+	}
+	m.mu.Unlock()
+	m.bell.Ring()
+	return nil
+}
+
 // Leave ends the membership here. Home keeps the machine, away, until it is forgotten there.
 func (m *Member) Leave() error {
 	m.mu.Lock()

@@ -146,7 +146,7 @@ const listedBound = 2 * time.Second
 
 // notAllowed says what a machine does not allow, and where to change that.
 func notAllowed(m machines.Machine) error {
-	return &Problem{Code: wire.CodeForbidden, Message: fmt.Sprintf("the machine %q allows its home to %s, and that needs manage: there, abide leave, then abide join --allow manage with a new link", m.Name, m.Allow)}
+	return &Problem{Code: wire.CodeForbidden, Message: fmt.Sprintf("the machine %q allows its home to %s, and that needs manage: there, abide join --allow manage", m.Name, m.Allow)}
 }
 
 // callMachine runs a request by the handlers of a machine.

@@ -51,7 +51,7 @@ func machineRows() section {
 			},
 			{
 				"POST", "/api/home", auth.Credential, auth.Manage, false, with(joinHomeRoute),
-				doc{summary: "Join another hub, the home of this one: its list has this hub's sessions from then on, and its owner may do here what `allow` says.", in: wire.NewHome{}, out: wire.Home{}, status: 201},
+				doc{summary: "Join another hub, the home of this one: its list has this hub's sessions from then on, and its owner may do here what `allow` says. Without a link: change what the home of this hub may do.", in: wire.NewHome{}, out: wire.Home{}, status: 201},
 			},
 			{
 				"DELETE", "/api/home", auth.Credential, auth.Manage, false, leaveHomeRoute,
@@ -173,6 +173,9 @@ func forgetMachineRoute(s *API, c *call) error {
 }
 
 func joinHomeRoute(s *API, c *call, in wire.NewHome) error {
+	if in.Link == "" {
+		return allowHome(s, c, in)
+	}
 	if len(s.machines.Machines()) > 0 {
 		return &Problem{Code: wire.CodeConflict, Message: "machines have joined this hub: a home has no home of its own. Forget them first, or let them join there"}
 	}
@@ -188,6 +191,19 @@ func joinHomeRoute(s *API, c *call, in wire.NewHome) error {
 	}
 	h, _ := s.member.Status()
 	c.note(audit.Record{Verb: audit.HomeJoined, Detail: h.URL + ", " + string(allow)})
+	return c.reply(http.StatusCreated, homeOf(h))
+}
+
+// allowHome changes what the home of this hub may do here.
+func allowHome(s *API, c *call, in wire.NewHome) error {
+	if in.Name != "" || in.CA != "" {
+		return Invalid("without a link only allow can be changed")
+	}
+	if err := s.member.SetAllow(machines.Allow(in.Allow)); err != nil {
+		return err
+	}
+	h, _ := s.member.Status()
+	c.note(audit.Record{Verb: audit.HomeJoined, Detail: h.URL + ", " + in.Allow})
 	return c.reply(http.StatusCreated, homeOf(h))
 }
 

@@ -69,8 +69,8 @@ type MachinePatch struct {
 
 // NewHome is the body of a request to join a home.
 type NewHome struct {
-	// Link is what home made for one machine.
-	Link string `json:"link"`
+	// Link is what home made for one machine; absent to change what home may do.
+	Link string `json:"link,omitempty"`
 	// Name is the machine's name there; absent is the computer's.
 	Name string `json:"name,omitempty"`
 	// Allow is what home may do here: read, act (the default) or manage.

@@ -1606,7 +1606,7 @@ export interface Joined {
 }
 
 export interface NewHome {
-  link: string
+  link?: string
   name?: string
   allow?: string
   ca?: string
