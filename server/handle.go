@@ -154,21 +154,25 @@ func (c *SessionWSClient) ask(machine, method, target string, body []byte, messa
 			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
 		}
 		e := refused.Error
+		if e.Code == wire.CodeUnauthorized {
+			e.Code = wire.CodeForbidden // the person is known here
+		}
 		return &wire.Error{RequestID: requestID, SessionID: id, Code: e.Code, Message: e.Message, RetryAfterMS: e.RetryAfterMS, Winner: e.Winner, Needs: e.Needs}
 	}
-	switch message.(type) {
+	switch m := message.(type) {
 	case *wire.Prompt:
 		var a wire.PromptAnswer
 		if json.Unmarshal(answer.Body, &a) != nil {
 			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
 		}
+		a.PromptID = m.PromptID // whatever the machine says
 		return promptAnswered(requestID, id, a)
 	case *wire.PermissionAnswer:
 		var resolved wire.PermissionResolved
 		if json.Unmarshal(answer.Body, &resolved) != nil {
 			return failed(&api.Problem{Code: wire.CodeUnavailable, Message: "the machine gave no answer that can be read"})
 		}
-		resolved.RequestID, resolved.SessionID = requestID, id
+		resolved.RequestID, resolved.SessionID, resolved.PermissionID = requestID, id, m.PermissionID
 		return &resolved
 	}
 	return nil

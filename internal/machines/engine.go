@@ -53,7 +53,7 @@ func startEngine() (*engine, error) {
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "home", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, NoHeaderSupport: true,
 		MaxPayload: mostMessage, MaxPending: 16 << 20, MaxSubs: 64, WriteDeadline: writeBound,
-		PingInterval: pingEvery, MaxPingsOut: mostPings,
+		AuthTimeout: dialBound.Seconds(), PingInterval: pingEvery, MaxPingsOut: mostPings,
 		CustomClientAuthentication: e,
 	})
 	if err != nil {

@@ -227,6 +227,9 @@ func (l *link) answer(ctx context.Context, w http.ResponseWriter, id string, cal
 		if head.Broken {
 			return broken(ErrOpen)
 		}
+		if head.Status == http.StatusUnauthorized {
+			head.Status = http.StatusForbidden // the person is known at home
+		}
 		if !begun {
 			begun = true
 			passed(w.Header(), head.Header)

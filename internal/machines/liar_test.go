@@ -98,7 +98,7 @@ func (l *liar) open() {
 	require.NoError(l.t, err)
 	closed := make(chan struct{})
 	l.socket, l.closed = socket, closed
-	l.conn, err = nats.Connect("nats://home", nats.SetCustomDialer(socket), nats.UserInfo(l.id, socket.ticket), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }), nats.CustomInboxPrefix(l.below("machine")), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	l.conn, err = nats.Connect("nats://home", nats.SetCustomDialer(socket), nats.UserInfo(l.id, socket.ticket), nats.NoReconnect(), nats.Timeout(patience), nats.ClosedHandler(func(*nats.Conn) { close(closed) }), nats.CustomInboxPrefix(l.below("machine")), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	require.NoError(l.t, err)
 	l.t.Cleanup(l.conn.Close)
 	_, err = l.conn.Subscribe(l.below("read"), func(m *nats.Msg) {

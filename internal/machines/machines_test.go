@@ -150,8 +150,7 @@ func (p *pair) serveHome(w http.ResponseWriter, r *http.Request) {
 		c.Drop()
 		return
 	}
-	socket.SetReadLimit(-1)
-	c.Run(r.Context(), websocket.NetConn(context.Background(), socket, websocket.MessageBinary))
+	c.Run(r.Context(), Carried(context.Background(), socket))
 }
 
 func (p *pair) join(allow Allow) {

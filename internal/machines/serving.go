@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,6 +48,7 @@ type serving struct {
 type memberCall struct {
 	cancel context.CancelFunc
 	body   *io.PipeWriter // nil if no more comes
+	taking atomic.Bool    // a part of it is being read
 }
 
 func newServing(m *Member, hub Hub, as *membership, conn *nats.Conn) *serving {
@@ -214,9 +216,7 @@ func (s *serving) serve(ctx context.Context, id string, head callHead, body io.R
 	r.RequestURI = head.Target
 	r.ContentLength = head.Length
 	r.RemoteAddr = "home"
-	for name, values := range head.Header {
-		r.Header[http.CanonicalHeaderKey(name)] = values
-	}
+	r.Header = forwarded(head.Header) // whatever home sends: the grant is what it is by
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
 			s.member.o.Logger.Error("a call from home failed", "method", head.Method, "path", r.URL.Path, "err", p)
@@ -225,7 +225,7 @@ func (s *serving) serve(ctx context.Context, id string, head callHead, body io.R
 			answer.broken = true
 		}
 	}()
-	s.hub.Serve(answer, r, head.Caller, s.as.Allow, s.live)
+	s.hub.Serve(answer, r, head.Caller.plain(), s.as.Allow, s.live)
 }
 
 // live reports whether the membership and the connection still are.
@@ -245,7 +245,11 @@ func (s *serving) takeBody(id string, m *nats.Msg) {
 		_ = m.Respond(nil) // the call has ended
 		return
 	}
-	s.wait.Go(func() { // one at a time: home waits for the acknowledgement
+	if !call.taking.CompareAndSwap(false, true) { // home waits for each acknowledgement
+		call.cancel()
+		return
+	}
+	s.wait.Go(func() {
 		var head partHead
 		part, err := parse(m.Data, &head)
 		if err == nil {
@@ -257,6 +261,7 @@ func (s *serving) takeBody(id string, m *nats.Msg) {
 		case !head.More:
 			call.body.Close()
 		}
+		call.taking.Store(false)
 		_ = m.Respond(nil)
 	})
 }

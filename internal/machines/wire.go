@@ -68,6 +68,12 @@ type Caller struct {
 	SessionID string `json:"session_id,omitempty"`
 }
 
+// plain is the caller with words that can be in a log and on a screen, whatever home sends.
+func (c Caller) plain() Caller {
+	c.ID, c.Name = words(c.ID), words(c.Name)
+	return c
+}
+
 // partHead is the line before a later part of a body.
 type partHead struct {
 	More bool `json:"more,omitempty"`
