@@ -25,7 +25,7 @@ const (
 	mostPings = 2
 	// writeBound is how long a connection may take to take a message.
 	writeBound = 5 * time.Second
-	// startBound is how long the engine may take to start.
+	// startBound is how long the engine may take to start, and a machine to its first words there.
 	startBound = 10 * time.Second
 )
 
@@ -53,7 +53,7 @@ func startEngine() (*engine, error) {
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "home", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, NoHeaderSupport: true,
 		MaxPayload: mostMessage, MaxPending: 16 << 20, MaxSubs: 64, WriteDeadline: writeBound,
-		AuthTimeout: dialBound.Seconds(), PingInterval: pingEvery, MaxPingsOut: mostPings,
+		AuthTimeout: startBound.Seconds(), PingInterval: pingEvery, MaxPingsOut: mostPings,
 		CustomClientAuthentication: e,
 	})
 	if err != nil {
