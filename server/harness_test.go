@@ -97,6 +97,7 @@ type hubOptions struct {
 	untold   bool              // nothing reads logs by itself: no notifier, no snapshots
 	patience time.Duration     // how long a search waits for its turn; zero is the default
 	files    *workspace.Files  // nil shows files without git
+	follow   time.Duration     // how long a machine's session is followed after a look; zero is the default
 	git      *gitstate.Git     // of acts on branches; nil does none
 	states   *filestate.Keeper // keeps the files of turns; nil keeps none
 }
@@ -136,7 +137,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	if o.public {
 		base = h.origin()
 	}
-	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Notifies: func() bool { return h.notify.Notifies() }, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
+	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Follow: o.follow, Notifies: func() bool { return h.notify.Notifies() }, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
 	require.NoError(t, err)
 	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond})
 	require.NoError(t, err)

@@ -34,6 +34,21 @@ func joined(t *testing.T, allow string) (home, machine *hub) {
 func joinedAs(t *testing.T, allow string, o hubOptions) (home, machine *hub) {
 	t.Helper()
 	home, machine = startHub(t, o), startHub(t, o)
+	join(t, home, machine, allow)
+	return home, machine
+}
+
+// joinedTo starts a machine that has joined a home.
+func joinedTo(t *testing.T, home *hub, allow string) (_, machine *hub) {
+	t.Helper()
+	machine = startHub(t, hubOptions{})
+	join(t, home, machine, allow)
+	return home, machine
+}
+
+// join has a machine join a home.
+func join(t *testing.T, home, machine *hub, allow string) {
+	t.Helper()
 	var link wire.MachineLink
 	res := home.do("POST", "/api/machines/links", nil, bearer(home.token))
 	require.Equal(t, http.StatusCreated, res.status, res.body)
@@ -41,7 +56,6 @@ func joinedAs(t *testing.T, allow string, o hubOptions) (home, machine *hub) {
 	res = machine.do("POST", "/api/home", wire.NewHome{Link: link.URL, Name: "laptop", Allow: allow}, bearer(machine.token))
 	require.Equal(t, http.StatusCreated, res.status, res.body)
 	machineIs(t, home, "connected")
-	return home, machine
 }
 
 // machineIs waits until home says so of its only machine.
@@ -500,4 +514,125 @@ func opened(t *testing.T, home, machine *hub, id string) {
 		copied, _ := os.ReadFile(filepath.Join(home.dir, "copies", machine.store.HubID(), id, "events.jsonl"))
 		return bytes.Equal(copied, original)
 	}, patience, time.Millisecond)
+}
+
+// copyOf is the directory of home's copy.
+func copyOf(home, machine *hub, id string) string {
+	return filepath.Join(home.dir, "copies", machine.store.HubID(), id)
+}
+
+// copiedWhole waits until home's copy has the machine's bytes, whoever asked for it.
+func copiedWhole(t *testing.T, home, machine *hub, id string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		original, err := os.ReadFile(filepath.Join(machine.dir, "sessions", id, "events.jsonl"))
+		require.NoError(t, err)
+		copied, _ := os.ReadFile(filepath.Join(copyOf(home, machine, id), "events.jsonl"))
+		return bytes.Equal(copied, original)
+	}, patience, time.Millisecond)
+}
+
+// copyGoes waits until home has no copy of a session.
+func copyGoes(t *testing.T, home, machine *hub, id string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(copyOf(home, machine, id))
+		return os.IsNotExist(err)
+	}, patience, time.Millisecond)
+}
+
+// With keep_copies: all home has a copy of each session, and reads it on when its line changes,
+// though nobody opens it.
+func TestHomeKeepsCopiesOfAllSessionsIfItIsTold(t *testing.T) {
+	home, machine := joined(t, "act")
+	first, second := machine.session(), machine.session()
+	machine.prompt(first, "p0", "say one")
+	listed(t, home, "", 2)
+	require.NoDirExists(t, copyOf(home, machine, first.ID()), "opened, by default")
+	home.machines.Configure(machines.Keep{Copies: machines.KeepAll})
+	third := machine.session()
+	for _, one := range []string{first.ID(), second.ID(), third.ID()} {
+		copiedWhole(t, home, machine, one)
+	}
+	machine.prompt(second, "p1", "say two")
+	copiedWhole(t, home, machine, second.ID())
+	machine.stop()
+	machineIs(t, home, "away")
+	res := home.do("GET", "/api/sessions/"+second.ID()+"/events?after_seq=0", nil, bearer(home.token))
+	require.Equal(t, http.StatusOK, res.status, res.body)
+	require.Contains(t, res.body, "say two")
+}
+
+// A copy is read on when the session's line changes, though nobody looks and home closed it for
+// others.
+func TestACopyIsReadOnWhenNobodyLooks(t *testing.T) {
+	home, machine := joinedTo(t, startHub(t, hubOptions{follow: time.Millisecond}), "act")
+	const more = 70 // than home keeps open
+	first := machine.session()
+	listed(t, home, "", 1)
+	home.dial("/api/sessions/" + first.ID() + "/ws").conn.CloseNow()
+	copiedWhole(t, home, machine, first.ID())
+	home.machines.Configure(machines.Keep{Copies: machines.KeepAll})
+	for range more {
+		copiedWhole(t, home, machine, machine.session().ID())
+	}
+	home.machines.Configure(machines.Keep{Copies: machines.KeepOpened})
+	machine.prompt(first, "p0", "say one")
+	copiedWhole(t, home, machine, first.ID())
+	require.NoDirExists(t, copyOf(home, machine, machine.session().ID()))
+}
+
+func TestHomeKeepsNoCopyIfItIsTold(t *testing.T) {
+	home, machine := joinedTo(t, startHub(t, hubOptions{follow: time.Millisecond}), "act")
+	there, before := machine.session(), machine.session()
+	listed(t, home, "", 2)
+	home.dial("/api/sessions/" + before.ID() + "/ws").conn.CloseNow()
+	socket := home.dial("/api/sessions/" + there.ID() + "/ws")
+	copiedWhole(t, home, machine, there.ID())
+	home.machines.Configure(machines.Keep{Copies: machines.KeepNone})
+	copyGoes(t, home, machine, before.ID())
+	machine.prompt(there, "p0", "say one")
+	last := there.Log().Marks().Visible
+	find(socket, func(m *wire.Events) bool { return m.LastSeq == last })
+	require.DirExists(t, copyOf(home, machine, there.ID()), "somebody looks")
+	socket.conn.CloseNow()
+	copyGoes(t, home, machine, there.ID())
+	machine.stop()
+	machineIs(t, home, "away")
+	res := home.do("GET", "/api/sessions/"+there.ID()+"/events", nil, bearer(home.token))
+	require.Equal(t, http.StatusServiceUnavailable, res.status)
+	require.Contains(t, res.body, "this hub has no copy of the session")
+}
+
+// Beyond the limit the copies go that were opened the longest ago, and none that is followed.
+func TestCopiesThatWereOpenedTheLongestAgoGoFirst(t *testing.T) {
+	home, machine := joinedTo(t, startHub(t, hubOptions{follow: time.Millisecond}), "act")
+	var ids []string
+	for range 3 {
+		one := machine.session()
+		machine.prompt(one, "p0", "say one")
+		ids = append(ids, one.ID())
+	}
+	listed(t, home, "", 3)
+	oldest, middle, newest := ids[1], ids[0], ids[2]
+	var bytes int64
+	for _, id := range []string{oldest, middle, newest} {
+		home.dial("/api/sessions/" + id + "/ws").conn.CloseNow()
+		copiedWhole(t, home, machine, id)
+		size, err := os.Stat(filepath.Join(copyOf(home, machine, id), "events.jsonl"))
+		require.NoError(t, err)
+		bytes += size.Size()
+	}
+	home.machines.Configure(machines.Keep{Bytes: bytes - 1})
+	copyGoes(t, home, machine, oldest)
+	require.DirExists(t, copyOf(home, machine, newest))
+
+	socket := home.dial("/api/sessions/" + oldest + "/ws") // again, and it stays
+	copiedWhole(t, home, machine, oldest)
+	home.machines.Configure(machines.Keep{Bytes: 1})
+	copyGoes(t, home, machine, middle)
+	copyGoes(t, home, machine, newest)
+	require.DirExists(t, copyOf(home, machine, oldest))
+	socket.conn.CloseNow()
+	copyGoes(t, home, machine, oldest)
 }

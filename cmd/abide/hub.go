@@ -172,8 +172,14 @@ func (h *hub) openMachines() (err error) {
 	if h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: h.dir, ID: h.store.HubID(), Version: versionText(), Has: listed, Notifies: func() bool { return h.notify.Notifies() }, Logger: h.logger}); err != nil {
 		return err
 	}
+	h.machines.Configure(keptCopies(h.started))
 	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: h.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: versionText(), Logger: h.logger})
 	return err
+}
+
+// keptCopies says what copies of machines' sessions a configuration keeps.
+func keptCopies(c config.Config) machines.Keep {
+	return machines.Keep{Copies: machines.KeepCopies(c.Machines.KeepCopies), Bytes: int64(c.Machines.CopiesMiB) << 20}
 }
 
 // ownersEnv marks the programs that the hub runs as its owner would.
@@ -390,6 +396,7 @@ func (h *hub) reconfigure(c config.Config) {
 	h.jobs.Configure(jobs.Settings(c.Jobs))
 	h.notify.Configure(guard(c), channels(c), publicBase(c))
 	h.store.SetKeep(int64(c.KeepLogMiB) << 20)
+	h.machines.Configure(keptCopies(c))
 	h.server.SetLimits(server.Limits{Clients: c.Limits.Clients})
 	was := h.started
 	if c.Addr != was.Addr || c.Data != was.Data || c.Durability != was.Durability || c.LogFileMiB != was.LogFileMiB {

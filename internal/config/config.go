@@ -52,6 +52,7 @@ type Config struct {
 	// is no undo.
 	UndoWait time.Duration
 	Storage  Storage
+	Machines Machines
 	// Projects are the settings of directories, for sessions in or below them. Of
 	// each setting the nearest directory that has it counts. Nil when there are none.
 	Projects map[string]Project
@@ -270,6 +271,7 @@ func defaults() Config {
 			TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8,
 			Clean: Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}},
 		},
+		Machines:    Machines{KeepCopies: "opened", CopiesMiB: 10240},
 		LogFileMiB:  256,
 		Open:        true,
 		DemoAgent:   true,

@@ -37,7 +37,7 @@ func TestNothingConfiguredIsGood(t *testing.T) {
 	c, err := l.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{
-		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Storage: config.Storage{TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8, Clean: config.Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}}}, Jobs: config.Jobs{AtOnce: 4, StreamEvents: 2000}, LogFileMiB: 256, Open: true, DemoAgent: true,
+		Addr: "127.0.0.1:22433", Data: filepath.Join(home, ".local/share/abide"), Durability: "balanced", Worktrees: filepath.Join(home, ".local/share/abide-worktrees"), UndoWait: 300 * time.Millisecond, Storage: config.Storage{TrashDays: 7, ExpiredDays: 30, WarnAt: 0.8, Clean: config.Clean{Every: 7 * 24 * time.Hour, After: 30 * 24 * time.Hour, Lifecycles: []string{"completed", "failed", "expired"}}}, Machines: config.Machines{KeepCopies: "opened", CopiesMiB: 10240}, Jobs: config.Jobs{AtOnce: 4, StreamEvents: 2000}, LogFileMiB: 256, Open: true, DemoAgent: true,
 		Permissions: config.Permissions{Unattended: "wait"},
 		Queue:       config.Queue{Enabled: true, MaxSize: 10, Titles: true, AfterInterruption: "hold"},
 		Resume:      config.Resume{StaleAfter: 25 * time.Minute, SegmentTokens: 4000},
@@ -110,6 +110,7 @@ workspaces: [~/src, relative, /abs]
 worktrees: copies
 undo_wait: 2s
 storage: {trash_days: 30, expired_days: 90, archive_days: 60, compress_archived: true, quota_mib: 512, warn_at: 0.5, clean: {enabled: true, every: 24h, after: 1h, lifecycles: [failed]}}
+machines: {keep_copies: all, copies_mib: 0}
 jobs: {at_once: 2, per_agent: 3, per_project: 5, stream_events: 700}
 permissions: {unattended: deny, wait_limit: 1h}
 queue:
@@ -124,7 +125,7 @@ outgoing: {allow: [10.1.2.3/24, "fd00::1"]}
 	require.NoError(t, err)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(l.Path)))
 	require.Equal(t, config.Config{
-		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, ArchiveDays: 60, CompressArchived: true, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5, StreamEvents: 700}, LogFileMiB: 64, KeepLogMiB: 4096,
+		Addr: "localhost:0", Data: filepath.Join(home, "abide-data"), Durability: "strict", UndoWait: 2 * time.Second, Storage: config.Storage{TrashDays: 30, ExpiredDays: 90, ArchiveDays: 60, CompressArchived: true, QuotaMiB: 512, WarnAt: 0.5, Clean: config.Clean{Enabled: true, Every: 24 * time.Hour, After: time.Hour, Lifecycles: []string{"failed"}}}, Machines: config.Machines{KeepCopies: "all"}, Jobs: config.Jobs{AtOnce: 2, PerAgent: 3, PerProject: 5, StreamEvents: 700}, LogFileMiB: 64, KeepLogMiB: 4096,
 		PublicNames: []string{"abide.example.ts.net", "box.local:8443"},
 		Agents: []config.Agent{
 			{Name: "zed", Command: []string{"zed", "--acp"}, Shown: "zed --acp", PassEnv: []string{"SSH_AUTH_SOCK"}, Silence: 90 * time.Second,
@@ -176,6 +177,8 @@ func TestABadFileIsRefusedWithItsLineAndReason(t *testing.T) {
 		{"unknown field below", "queue:\n  enabled: true\n  dealy: 1s\n", 3, "dealy"},
 		{"unknown field of an agent", "agents:\n  a:\n    comand: [x]\n", 3, "comand"},
 		{"negative quota", "storage:\n  quota_mib: -1\n", 2, "storage.quota_mib: -1 is not"},
+		{"copies of some sessions", "machines:\n  keep_copies: some\n", 2, `machines.keep_copies: "some" is not one of all, opened, none`},
+		{"less than no copies", "machines:\n  copies_mib: -1\n", 2, "machines.copies_mib"},
 		{"part of a quota", "storage:\n  warn_at: 80\n", 2, "such as 0.8"},
 		{"no lifecycle", "storage:\n  clean:\n    lifecycles: [failed, gone]\n", 3, "not one of active"},
 		{"lifecycles of nothing", "storage:\n  clean:\n    lifecycles: []\n", 3, "name at least one of active"},

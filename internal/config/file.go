@@ -37,6 +37,7 @@ type file struct {
 	Worktrees   *string                `yaml:"worktrees"`
 	UndoWait    *string                `yaml:"undo_wait"`
 	Storage     fileStorage            `yaml:"storage"`
+	Machines    fileMachines           `yaml:"machines"`
 	Jobs        fileJobs               `yaml:"jobs"`
 	Permissions filePermissions        `yaml:"permissions"`
 	Queue       fileQueue              `yaml:"queue"`
@@ -456,6 +457,9 @@ func (r reader) applyLimits(c *Config, f file) error {
 		}
 	}
 	if path, err := f.Storage.apply(&c.Storage); err != nil {
+		return r.wrong(path, "%v", err)
+	}
+	if path, err := f.Machines.apply(&c.Machines); err != nil {
 		return r.wrong(path, "%v", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +45,11 @@ type Copied struct {
 	done        chan struct{} // closed when the copy goes no further: it is opened anew, or gone
 	wake        bell.Bell     // somebody looks, or there may be more
 
+	retired  bool          // it ends; guarded by copies.mu
+	read     chan struct{} // closed once all was read that the machine had
+	readOnce sync.Once
+	news     atomic.Int64 // when lines came last, in Unix nanoseconds
+
 	line     atomic.Pointer[state.Info] // what the copy was described by
 	watchers atomic.Int32
 	looked   atomic.Int64 // when somebody looked last, in Unix nanoseconds
@@ -55,71 +62,256 @@ type Copied struct {
 	knownOnce sync.Once
 }
 
+// upkeepEvery is how often the copies are looked at.
+const upkeepEvery = 10 * time.Second
+
+// mostIdle is how many copies stay open that nobody looks at. They read on when a line changes.
+const mostIdle = 64
+
 // copies are the copies of all machines.
 type copies struct {
-	dir     string
-	logger  *slog.Logger
-	running sync.WaitGroup
+	dir       string
+	fs        store.FS
+	logger    *slog.Logger
+	followFor time.Duration // how long a session is followed after somebody looked at it last
+	ctx       context.Context
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+	visits    visits
+	again     bell.Bell    // what is kept may have changed
+	bytes     atomic.Int64 // what the copies take, about; -1 before they are measured
+	full      atomic.Bool  // the disk is full, which was said
 
-	mu     sync.Mutex
-	of     map[string]*store.Copies // by machine
-	open   map[string]*Copied       // by session
-	closed bool
+	mu      sync.Mutex
+	keep    Keep
+	of      map[string]*store.Copies // by machine
+	open    map[string]*Copied       // by session
+	reached map[string]reached       // what was read of sessions whose copy is not open, by <machine>/<session>
+	begun   bool                     // upkeep runs
+	closed  bool
 }
 
-func newCopies(dir string, logger *slog.Logger) *copies {
-	return &copies{dir: filepath.Join(dir, "copies"), logger: logger, of: map[string]*store.Copies{}, open: map[string]*Copied{}}
+// reached is the end of a log that was read.
+type reached struct {
+	epoch string
+	seq   event.Seq
+}
+
+func newCopies(o HomeOptions) *copies {
+	follow := o.Follow
+	if follow == 0 {
+		follow = followFor
+	}
+	s := &copies{dir: filepath.Join(o.Dir, "copies"), fs: o.FS, followFor: follow, logger: o.Logger, of: map[string]*store.Copies{}, open: map[string]*Copied{}, reached: map[string]reached{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.bytes.Store(-1)
+	s.visits = visits{ctx: s.ctx, waiting: map[string][]string{}, queued: map[string]bool{}}
+	return s
 }
 
 // Watch returns home's copy of a machine's session, and makes it follow the session. ErrUnknown
 // if no machine has it.
 func (h *Home) Watch(id string) (*Copied, error) {
+	for {
+		c, ends, err := h.copied(id, true)
+		if ends == nil {
+			return c, err
+		}
+		<-ends
+	}
+}
+
+// copied returns the copy of a session and opens it if needed. If ends is not nil, the one
+// that is open ends: after that there may be another.
+func (h *Home) copied(id string, look bool) (c *Copied, ends <-chan struct{}, err error) {
 	machine, line, known := h.Of(id)
 	if !known {
-		return nil, ErrUnknown
+		return nil, nil, ErrUnknown
 	}
 	s := h.copies
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
+		return nil, nil, fmt.Errorf("%w: the hub is ending", state.ErrUnavailable)
 	}
-	if c := s.open[id]; c != nil && c.machine == machine.ID {
-		c.look()
-		return c, c.describe(line)
+	if c := s.open[id]; c != nil && c.retired {
+		return nil, c.done, nil
+	} else if c != nil && c.machine == machine.ID {
+		if look {
+			c.look()
+			noteOpened(filepath.Join(s.dir, machine.ID, id))
+		}
+		return c, nil, c.describe(line)
 	}
 	if !machine.Connected && !s.has(machine.ID, id) {
-		return nil, errNoCopy
+		return nil, nil, errNoCopy
 	}
 	of, err := s.ofMachine(machine.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	log, err := of.Copy(id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	c := &Copied{home: h, machine: machine.ID, id: id, copy: log, stop: stop, done: make(chan struct{}), known: make(chan struct{})}
+	ctx, stop := context.WithCancel(s.ctx)
+	c = &Copied{home: h, machine: machine.ID, id: id, copy: log, stop: stop, done: make(chan struct{}), known: make(chan struct{}), read: make(chan struct{})}
 	if err := c.describe(line); err != nil {
 		stop()
-		return nil, err
+		return nil, nil, err
 	}
-	c.look()
+	if look {
+		c.look()
+		noteOpened(filepath.Join(s.dir, machine.ID, id))
+	}
+	c.news.Store(time.Now().UnixNano())
 	s.open[id] = c
-	s.running.Add(1)
-	go func() {
-		defer s.running.Done()
-		defer stop()
-		c.run(ctx)
-		s.mu.Lock()
-		if s.open[id] == c {
-			delete(s.open, id)
+	s.begin()
+	s.running.Go(func() { c.live(ctx, of) })
+	return c, nil, nil
+}
+
+// live reads on until the copy ends, and leaves it.
+func (c *Copied) live(ctx context.Context, of *store.Copies) {
+	defer c.stop()
+	c.run(ctx)
+	s := c.home.copies
+	s.mu.Lock()
+	c.retired = true
+	if !s.closed {
+		s.reached[c.machine+"/"+c.id] = reached{c.copy.Epoch(), c.copy.Marks().Visible}
+		if err := of.Release(c.id); err != nil && !errors.Is(err, journal.ErrClosed) {
+			s.logger.Warn("a copy could not be closed", "session", c.id, "err", err)
 		}
+	}
+	delete(s.open, c.id)
+	s.mu.Unlock()
+	close(c.done)
+}
+
+// Configure says what copies are kept from now on.
+func (h *Home) Configure(k Keep) {
+	s, joined := h.copies, h.Machines()
+	s.mu.Lock()
+	changed := k.Copies != s.keep.Copies
+	s.keep = k
+	if len(joined) > 0 {
+		s.begin()
+	}
+	s.mu.Unlock()
+	s.again.Ring()
+	if changed && k.Copies == KeepAll {
+		for _, m := range joined {
+			s.rung(m.ID, h.rows.ofMachine(m.ID), nil)
+		}
+	}
+}
+
+// kept returns what is kept.
+func (s *copies) kept() Keep {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keep
+}
+
+// note says once that the disk is full, and once that it is not any more.
+func (s *copies) note(err error) {
+	full := errors.Is(err, journal.ErrBlocked)
+	switch {
+	case full && !s.full.Swap(true):
+		s.logger.Error("there is no space for copies of machines' sessions: they stop; what is asked of machines goes on", "err", err)
+	case err == nil && s.full.Load() && s.full.Swap(false):
+		s.logger.Info("there is space for copies again")
+	}
+}
+
+// begin begins upkeep. It is called with mu held.
+func (s *copies) begin() {
+	if !s.begun && !s.closed {
+		s.begun = true
+		s.running.Go(s.upkeep)
+	}
+}
+
+// upkeep removes what is not kept, and closes what was not needed for the longest time.
+func (s *copies) upkeep() {
+	for s.ctx.Err() == nil {
+		again := s.again.Listen()
+		keep := s.kept()
+		s.retireIdle()
+		if s.bytes.Load() < 0 || keep.Copies == KeepNone || keep.Bytes > 0 && s.bytes.Load() > keep.Bytes {
+			s.evict(keep)
+		}
+		select {
+		case <-again:
+		case <-time.After(min(upkeepEvery, s.followFor)):
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// retireIdle closes the copies beyond mostIdle that nobody looks at.
+func (s *copies) retireIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var idle []*Copied
+	for _, c := range s.open {
+		if !c.retired && !c.wanted() {
+			idle = append(idle, c)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *Copied) int { return cmp.Compare(a.news.Load(), b.news.Load()) })
+	for _, c := range idle[:max(0, len(idle)-mostIdle)] {
+		c.retired = true
+		c.stop()
+	}
+}
+
+// evict measures the copies and removes those that are not kept.
+func (s *copies) evict(keep Keep) {
+	all, bytes := storedCopies(s.dir)
+	for _, one := range all {
+		if s.ctx.Err() != nil {
+			return
+		}
+		if keep.Copies != KeepNone && (keep.Bytes == 0 || bytes <= keep.Bytes) {
+			break
+		}
+		s.mu.Lock()
+		c := s.open[one.id]
+		wanted := c != nil && c.machine == one.machine && c.wanted()
 		s.mu.Unlock()
-		close(c.done)
-	}()
-	return c, nil
+		if !wanted && s.forget(one.machine, one.id) {
+			bytes -= one.bytes
+		}
+	}
+	s.bytes.Store(bytes)
+}
+
+// visit reads a session on that nobody looks at, up to its end.
+func (h *Home) visit(machine, id string) {
+	var c *Copied
+	for ends := h.copies.ctx.Done(); ends != nil; {
+		var err error
+		if c, ends, err = h.copied(id, false); err != nil {
+			h.copies.note(err)
+			return
+		}
+		if ends != nil {
+			<-ends
+		}
+	}
+	l := h.met(machine)
+	if l == nil {
+		return
+	}
+	select {
+	case <-c.read:
+	case <-c.done:
+	case <-l.ctx.Done():
+	case <-h.copies.ctx.Done():
+	}
+	h.copies.retireIdle()
 }
 
 // errNoCopy means that a session cannot be read.
@@ -134,11 +326,23 @@ func (s *copies) has(machine, id string) bool {
 // rung wakes the copies of a machine's sessions of which lines changed, and ends those of
 // sessions that are gone.
 func (s *copies) rung(machine string, changed []state.Info, gone []string) {
+	keep := s.kept()
+	var behind []string
 	for _, info := range changed {
-		if c := s.opened(info.SessionID); c != nil && c.machine == machine {
+		id := info.SessionID
+		if c := s.opened(id); c != nil && c.machine == machine {
 			c.wake.Ring()
+			continue
+		}
+		full := keep.Bytes > 0 && s.bytes.Load() >= keep.Bytes
+		s.mu.Lock()
+		read := s.reached[machine+"/"+id] == reached{info.Epoch, info.MaxSeq}
+		s.mu.Unlock()
+		if !read && keep.Copies != KeepNone && (keep.Copies == KeepAll && !full || s.has(machine, id)) {
+			behind = append(behind, id)
 		}
 	}
+	s.visits.add(machine, behind)
 	for _, id := range gone {
 		s.forget(machine, id)
 	}
@@ -147,7 +351,7 @@ func (s *copies) rung(machine string, changed []state.Info, gone []string) {
 // ofMachine returns the copies of a machine. It is called with mu held.
 func (s *copies) ofMachine(machine string) (of *store.Copies, err error) {
 	if of = s.of[machine]; of == nil {
-		if of, err = store.OpenCopies(filepath.Join(s.dir, machine), store.CopyOptions{Logger: s.logger}); err == nil {
+		if of, err = store.OpenCopies(filepath.Join(s.dir, machine), store.CopyOptions{Logger: s.logger, FS: s.fs}); err == nil {
 			s.of[machine] = of
 		}
 	}
@@ -160,29 +364,36 @@ func (s *copies) opened(id string) *Copied {
 	return s.open[id]
 }
 
-// forget removes the copy of a session that is gone.
-func (s *copies) forget(machine, id string) {
+// forget removes a copy, and reports whether it did.
+func (s *copies) forget(machine, id string) bool {
 	if !s.has(machine, id) {
-		return // no copy was made, in this run or before
+		return false // no copy was made, in this run or before
 	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return
+		return false
 	}
 	c := s.open[id]
 	of, err := s.ofMachine(machine)
+	if c != nil && c.machine == machine {
+		c.retired = true
+		c.stop()
+	}
 	s.mu.Unlock()
 	if c != nil && c.machine == machine {
-		c.stop()
 		<-c.done
 	}
 	if err == nil {
 		err = of.Delete(id)
 	}
+	s.mu.Lock()
+	delete(s.reached, machine+"/"+id)
+	s.mu.Unlock()
 	if err != nil {
 		s.logger.Warn("a copy could not be removed", "session", id, "err", err)
 	}
+	return err == nil
 }
 
 // drop removes all copies of a machine.
@@ -191,6 +402,7 @@ func (s *copies) drop(machine string) {
 	var open []*Copied
 	for _, c := range s.open {
 		if c.machine == machine {
+			c.retired = true
 			open = append(open, c)
 		}
 	}
@@ -214,10 +426,9 @@ func (s *copies) drop(machine string) {
 func (s *copies) close() {
 	s.mu.Lock()
 	s.closed = true
-	for _, c := range s.open {
-		c.stop()
-	}
 	s.mu.Unlock()
+	s.stop()
+	s.visits.end()
 	s.running.Wait()
 	for _, of := range s.of {
 		if err := of.Close(); err != nil {
@@ -321,11 +532,12 @@ func (c *Copied) look() {
 
 // wanted reports whether the session is followed: somebody looks or did lately.
 func (c *Copied) wanted() bool {
-	return c.watchers.Load() > 0 || time.Since(time.Unix(0, c.looked.Load())) < followFor
+	return c.watchers.Load() > 0 || time.Since(time.Unix(0, c.looked.Load())) < c.home.copies.followFor
 }
 
 // run reads on until ctx ends or the copy goes no further.
 func (c *Copied) run(ctx context.Context) {
+	said := false
 	for ctx.Err() == nil {
 		changed := c.home.Changed()
 		l := c.home.met(c.machine)
@@ -349,8 +561,14 @@ func (c *Copied) run(ctx context.Context) {
 			case <-ctx.Done():
 			}
 			continue
-		case err != nil:
+		case errors.Is(err, journal.ErrBlocked):
+			c.home.copies.note(err)
+		case err != nil && !said:
+			said = true
 			c.home.logger.Warn("a session cannot be copied", "machine", c.machine, "session", c.id, "err", err)
+		}
+		if !c.wanted() {
+			return // a change of its line has it read again
 		}
 		select { // e.g. a full disk: commands go on meanwhile
 		case <-time.After(time.Second):
@@ -373,7 +591,9 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 		}
 		if q.After > 0 && !verified {
 			var err error
-			if q.Sum, err = lineSum(ctx, c.copy, q.After); err != nil {
+			if q.Sum, err = lineSum(ctx, c.copy, q.After); errors.Is(err, journal.ErrClosed) {
+				return errCopyEnded
+			} else if err != nil {
 				return err
 			}
 		}
@@ -411,8 +631,17 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 				if errors.Is(err, store.ErrCopyGap) || errors.Is(err, store.ErrCopyForeign) || errors.Is(err, store.ErrCopyDamaged) {
 					c.home.refuse(l, "lines of a log: "+err.Error())
 				}
+				if errors.Is(err, journal.ErrClosed) {
+					return errCopyEnded
+				}
 				return err
 			}
+			s := c.home.copies
+			s.note(nil)
+			if s.bytes.Load() >= 0 {
+				s.bytes.Add(int64(len(lines)))
+			}
+			c.news.Store(time.Now().UnixNano())
 		}
 		if len(a.State) > 0 {
 			data := []byte(a.State)
@@ -421,7 +650,11 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 		}
 		c.knownOnce.Do(func() { close(c.known) })
 		c.heard.Ring()
-		if len(lines) > 0 || wanted {
+		if len(lines) > 0 {
+			continue
+		}
+		c.readOnce.Do(func() { close(c.read) })
+		if wanted {
 			continue
 		}
 		select {

@@ -11,6 +11,7 @@ import (
 	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/internal/jsonfile"
 	"github.com/abidehub/abide/session/state"
+	"github.com/abidehub/abide/session/store"
 )
 
 // HomeOptions are the parts of a Home.
@@ -29,6 +30,10 @@ type HomeOptions struct {
 	// Now is the clock; nil is time.Now.
 	Now    func() time.Time
 	Logger *slog.Logger
+	// Follow is how long a session is followed after somebody looked at it last: a minute if 0.
+	Follow time.Duration
+	// FS has the copies; nil is the real one.
+	FS store.FS
 }
 
 // Home is the side of the hub that machines join. It is safe for concurrent use.
@@ -66,12 +71,13 @@ func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Notifies == nil {
 		o.Notifies = func() bool { return false }
 	}
-	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, rows: newRows(), copies: newCopies(o.Dir, o.Logger), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
+	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, rows: newRows(), copies: newCopies(o), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
 	var err error
 	if h.record, _, err = h.file.Read(); err != nil {
 		return nil, err
 	}
 	h.record.Format = recordFormat
+	h.copies.visits.visit = h.visit
 	h.kept = newKeptRows(o.Dir, o.Logger, h.rows.ofMachine)
 	for _, m := range h.record.Machines {
 		if _, err := h.rows.take(m.ID, rowsMessage{Rows: h.kept.read(m.ID)}); err != nil {

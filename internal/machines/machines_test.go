@@ -99,10 +99,13 @@ type pair struct {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func newPair(t *testing.T) *pair {
+func newPair(t *testing.T) *pair { return newPairOf(t, HomeOptions{Logger: discard()}) }
+
+func newPairOf(t *testing.T, o HomeOptions) *pair {
 	p := &pair{t: t, hub: &fakeHub{}, dir: t.TempDir()}
 	var err error
-	p.home, err = OpenHome(HomeOptions{Dir: p.dir, ID: homeID, Logger: discard()})
+	o.Dir, o.ID = p.dir, homeID
+	p.home, err = OpenHome(o)
 	require.NoError(t, err)
 	p.server = httptest.NewServer(http.HandlerFunc(p.serveHome))
 	t.Cleanup(p.server.Close)

@@ -141,6 +141,14 @@ func (s *Copies) Copy(id string) (*Copy, error) {
 	return c, err
 }
 
+// Release closes a copy until the next call of Copy. Its readers get ErrClosed.
+func (s *Copies) Release(id string) error {
+	return s.alone(id, func(e *copyOf) error {
+		s.closeCopy(e)
+		return nil
+	})
+}
+
 // Keep moves all lines beyond a seq to the quarantine directory of the copy, because the
 // machine's log has others, and returns the copy that goes on from there. The Copy before
 // is closed: its readers get ErrClosed, and begin anew.
