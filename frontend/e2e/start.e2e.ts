@@ -207,7 +207,10 @@ function noteStart(): void {
 
 describe('a browser that lacks one interface', () => {
   const at = paired()
-  /** Takes it away before the page's own scripts. Without IndexedDB there is no place for the key of a paired browser. */
+  /**
+   * Takes it away before the page's own scripts. Without IndexedDB the key of a paired browser is out of reach: the
+   * token it got with that is good for a day.
+   */
   const without: Record<string, () => void> = {
     Notification: () => delete (window as Partial<typeof globalThis>).Notification,
     serviceWorker: () => delete (Navigator.prototype as { serviceWorker?: unknown }).serviceWorker,
@@ -224,6 +227,9 @@ describe('a browser that lacks one interface', () => {
     IntersectionObserver: () => delete (window as Partial<typeof globalThis>).IntersectionObserver,
     requestIdleCallback: () => delete (window as Partial<typeof globalThis>).requestIdleCallback,
     visualViewport: () => Object.defineProperty(window, 'visualViewport', { value: null }),
+    ResizeObserver: () => delete (window as Partial<typeof globalThis>).ResizeObserver,
+    indexedDB: () => Object.defineProperty(window, 'indexedDB', { value: undefined }),
+    randomUUID: () => delete (Crypto.prototype as Partial<Crypto>).randomUUID,
   }
 
   test.each(Object.keys(without))('%s lists sessions, opens one and sends a prompt', async (name) => {

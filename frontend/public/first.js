@@ -8,13 +8,14 @@ try {
   // Without storage the system's theme is right.
 }
 
-// A browser without it has the rest of the app: the tabs do not talk to each other.
+// A browser that lacks one of them has the rest: without the first the tabs do not talk to each other.
 globalThis.BroadcastChannel ??= class extends EventTarget {
   postMessage() {}
   close() {}
 }
+crypto.randomUUID ??= () => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
-// A session's screen is asked for beside the app, not after the app has found out that it needs it.
+// A session's screen is asked for beside the app, not after it.
 if (location.pathname.startsWith('/s/')) {
   const parts = document.querySelector('meta[name="abide-session"]')?.content.split(' ') ?? []
   for (const href of parts.filter(Boolean)) {
@@ -29,8 +30,7 @@ if (location.pathname.startsWith('/s/')) {
   }
 }
 
-// How this language writes numbers and times takes long to load, once: while the network brings the app, in two tasks,
-// rather than with the first row that says when it was.
+// Words of times take long to load: in two tasks, while the network brings the app.
 setTimeout(() => {
   'a'.localeCompare('b')
   setTimeout(() => new Date().toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }))

@@ -1,3 +1,5 @@
+import { Resized } from '../parts/resized'
+
 /**
  * Lets a box fade out at its lower edge while there is more below: its class `fades`. The height of
  * its contents goes into `--content`, so that a box can be kept from being higher than that.
@@ -10,7 +12,7 @@ export function fading(box: HTMLElement): { destroy(): void } {
     const height = first && last ? last.getBoundingClientRect().bottom - first.getBoundingClientRect().top : 0
     box.style.setProperty('--content', `${Math.ceil(height)}px`)
   }
-  const sizes = new ResizeObserver(look)
+  const sizes = new Resized(look)
   sizes.observe(box)
   for (const part of box.children) sizes.observe(part)
   box.addEventListener('scroll', look, { passive: true })

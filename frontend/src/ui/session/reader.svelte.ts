@@ -1,6 +1,7 @@
 import { tick, untrack } from 'svelte'
 import type { Row } from '../../state/rows'
 import type { Anchor, Range } from '../../virtual/window'
+import { Resized } from '../parts/resized'
 import { Hand } from './hand'
 import { RowHeights } from './rowheights'
 
@@ -90,7 +91,7 @@ export class Reader {
   /** Takes the element that scrolls; an action. */
   attach = (scroller: HTMLElement) => {
     this.scroller = scroller
-    const resized = new ResizeObserver(() => {
+    const resized = new Resized(() => {
       this.view = scroller.clientHeight
       this.settle()
     })

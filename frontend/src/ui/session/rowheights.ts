@@ -1,5 +1,6 @@
 import { span, type Row } from '../../state/rows'
 import { RowWindow } from '../../virtual/window'
+import { Resized } from '../parts/resized'
 import { estimate } from './estimate'
 
 /** A row that grew at its top: its key, and by how many px. */
@@ -15,7 +16,7 @@ export class RowHeights extends RowWindow<Row> {
   /** Rows that grew so and are not measured yet, with their heights before. */
   private readonly growing = new Map<string, number>()
 
-  private readonly seen = new ResizeObserver((entries) => {
+  private readonly seen = new Resized((entries) => {
     let changed = false
     for (const { target, borderBoxSize } of entries) {
       const { key } = (target as HTMLElement).dataset
