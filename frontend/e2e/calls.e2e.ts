@@ -1,4 +1,5 @@
 // The rows of tool calls in a session, by the outcome of the calls.
+import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { desktop, phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
@@ -82,5 +83,73 @@ test('combining marks stacked on a letter stay in their row', async () => {
     await row.evaluate((element) => (element.style.visibility = 'hidden'))
     expect(shown.equals(await screen.page.screenshot({ clip })), 'painted outside').toBe(true)
   }
+  await screen.page.close()
+})
+
+test('words from right to left are in their own direction, and a path keeps the order of its folders', async () => {
+  const session = await at.hub.newSession('שלום (v2)', 'told')
+  const path = 'שלום/עולם/a.go'
+  await turn(
+    at.hub,
+    session,
+    say('שלום, run `go test` now.'),
+    say('In order: 5 of 7.'),
+    call('Edit', { kind: 'edit', content: [{ type: 'diff', path, oldText: 'a\n', newText: 'b\n' }] }),
+  )
+  const screen = await at.device.watch(session, phone)
+  /** Where a word of an element begins on the screen. */
+  const from = (element: Locator, word: string) =>
+    element.evaluate((root, word) => {
+      const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+      while (walk.nextNode()) {
+        const at = walk.currentNode.textContent!.indexOf(word)
+        if (at < 0) continue
+        const range = document.createRange()
+        range.setStart(walk.currentNode, at)
+        range.setEnd(walk.currentNode, at + word.length)
+        return range.getBoundingClientRect().left
+      }
+      throw new Error(`no ${word}`)
+    }, word)
+  const right = screen.feed.locator('.prose p', { hasText: 'שלום' })
+  expect(await from(right, 'שלום'), 'begins at the right').toBeGreaterThan(await from(right, 'now'))
+  const left = screen.feed.locator('.prose p', { hasText: 'In order' })
+  expect(await from(left, 'In order')).toBeLessThan(await from(left, '5 of 7'))
+  const file = screen.feed.locator('.path', { hasText: 'a.go' }).first()
+  const places = [await from(file, 'שלום'), await from(file, 'עולם'), await from(file, 'a.go')]
+  expect(places).toEqual(places.toSorted((a, b) => a - b))
+  const title = screen.page.getByRole('heading', { name: 'שלום (v2)' })
+  expect(await from(title, 'שלום'), 'the title').toBeGreaterThan(await from(title, 'v2'))
+  await screen.composer.fill('שלום\nthen in English')
+  expect(await screen.composer.evaluate((area) => getComputedStyle(area).unicodeBidi)).toBe('plaintext')
+  await screen.page.close()
+})
+
+test('lines of output are not wrapped: the output scrolls, as code does', async () => {
+  const session = await at.hub.newSession('Columns', 'told')
+  const row = `✓ test/columns-of-a-long-name.test.ts ${' '.repeat(40)} 12 tests, 73 ms`
+  const output = Array.from({ length: 6 }, () => row).join('\n')
+  await turn(
+    at.hub,
+    session,
+    call('npm test', {
+      kind: 'execute',
+      content: [{ type: 'content', content: { type: 'text', text: output } }],
+    }),
+  )
+  const screen = await at.device.watch(session, phone)
+  await screen.feed.locator('button[aria-expanded=false]', { hasText: 'npm test' }).click()
+  const box = screen.feed.getByRole('group', { name: 'Output' })
+  const [height, line, across] = await box.evaluate((pre) => {
+    const words = document.createRange()
+    words.selectNodeContents(pre)
+    return [
+      words.getBoundingClientRect().height,
+      parseFloat(getComputedStyle(pre).lineHeight),
+      pre.scrollWidth - pre.clientWidth,
+    ]
+  })
+  expect(height! / line!).toBeLessThan(7)
+  expect(across).toBeGreaterThan(100)
   await screen.page.close()
 })
