@@ -173,6 +173,11 @@ describe.each([
     const made = join(hub.workspace, 'garden', `bed-${size.width}`)
     await browser.getByText(made).first().waitFor()
     await shot(screen, `new-session-${size.width}`)
+    const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
+    expect(await chooser.locator('.button.main').allInnerTexts(), 'one way to confirm').toEqual([
+      'Use this folder',
+    ])
+    expect(await chooser.getByRole('button', { name: 'Done' }).count()).toBe(0)
     await press('Use this folder')
     expect(await folderOf(page)).toBe(made)
     await press('Start')

@@ -138,6 +138,16 @@ describe('a feed at its end stays there', () => {
     await screen.feed.focus()
     for (const key of ['g', 'g']) await screen.page.keyboard.press(key)
     await pill.waitFor()
+    // Its words are in one line, also where the screen is narrowest.
+    await screen.page.setViewportSize({ ...phone, width: 320 })
+    const lines = () =>
+      pill.evaluate((button) => {
+        const words = document.createRange()
+        words.selectNodeContents(button.lastChild!)
+        return new Set([...words.getClientRects()].map(({ bottom }) => Math.round(bottom))).size
+      })
+    expect(await lines()).toBe(1)
+    await screen.page.setViewportSize(phone)
     await screen.page.keyboard.press('j')
     await until('a row with the focus', async () => ((await focused()) ?? 0) < 0)
     await screen.page.keyboard.press('G')

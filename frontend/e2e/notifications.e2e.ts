@@ -308,6 +308,39 @@ describe('notifications', () => {
     await page.close()
   })
 
+  test('the settings show that the push service is waited for, and call a session as the list does', async () => {
+    const session = await at.hub.newSession('')
+    const service = await PushService.start()
+    // Before its first prompt it is listed while it is open.
+    const { page } = await opened(`/s/${session}`, 'granted', desktop, service)
+    await page
+      .getByRole('link', { name: /Untitled session/ })
+      .first()
+      .waitFor()
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await page.addInitScript(() => {
+      const subscribe = PushManager.prototype.subscribe
+      Object.assign(PushManager.prototype, {
+        async subscribe(this: PushManager, options: PushSubscriptionOptionsInit) {
+          if (!('go' in window)) await new Promise((go) => Object.assign(window, { go }))
+          return subscribe.call(this, options)
+        },
+      })
+    })
+    await page.goto(`${at.device.origin}/settings`)
+    await page.getByRole('button', { name: 'Turn on for this device' }).click()
+    await page.getByRole('status').getByText('Waiting for the browser and its push service…').waitFor()
+    await page.waitForFunction(() => 'go' in window)
+    await page.evaluate(() => (window as unknown as { go(): void }).go())
+    const mute = page.getByLabel('Mute a session')
+    await mute.selectOption({ label: 'Untitled session' })
+    await page.getByText('Muted: Untitled session').waitFor()
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await page.getByRole('button', { name: 'Turn on for this device' }).waitFor()
+    await page.close()
+    await service.stop()
+  })
+
   test('the list offers notifications once', async () => {
     await at.hub.newSession('Here')
     const { page } = await opened('/', 'prompt')
