@@ -192,6 +192,8 @@ describe('with the keyboard only, a person', () => {
       await route.continue()
     })
     await screen.go('/')
+    // A device that has agents from before begins with them.
+    await page.evaluate((key) => localStorage.removeItem(key), 'abide.choices')
     await press('Escape', 'c')
     // Without a folder the form's own validation would prevent the start.
     await writeFolder(page, hub.workspace)
