@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +18,7 @@ func TestHomeNotifiesOfAMachinesSessionsAndNoneComesTwice(t *testing.T) {
 	home, machine := joinedAs(t, "act", hubOptions{notify: quick()})
 	phone, theirs := home.browser("phone"), machine.browser("phone")
 	there := machine.session()
-	listed(t, home, "", 1)
+	require.Eventually(t, machine.member.HomeNotifies, patience, time.Millisecond)
 	machine.ask(there, "p1")
 	asked := phone.next()
 	require.Equal(t, notify.Permission, asked.Kind)
@@ -36,7 +37,7 @@ func TestHomeNotifiesOfAMachinesSessionsAndNoneComesTwice(t *testing.T) {
 	require.Empty(t, theirs.got, "told twice")
 
 	home.stop()
-	require.Eventually(t, func() bool { return !machine.member.HomeNotifies() }, patience, 1)
+	require.Eventually(t, func() bool { return !machine.member.HomeNotifies() }, patience, time.Millisecond)
 	machine.ask(there, "p2")
 	require.Equal(t, notify.Permission, theirs.next().Kind, "nobody else tells of it")
 }
