@@ -343,6 +343,19 @@ func TestAMachineThatAllowsToActSaysThatNoSessionIsMadeOnIt(t *testing.T) {
 	listed(t, home, "?machine="+machine.store.HubID(), 0)
 }
 
+// What was begun for somebody at home goes on as long as the machine allows it.
+func TestWhoAsksAtHomeMayManageAsLongAsTheMachineAllows(t *testing.T) {
+	_, machine := joined(t, "manage")
+	ann := event.Actor{Name: "ann", ID: machines.ActorsOfHome + "1"}
+	require.True(t, machine.member.MayManage(ann))
+	require.False(t, machine.member.MayManage(event.Actor{Name: "ann", ID: "1"}), "not of home")
+	require.NoError(t, machine.member.SetAllow(machines.AllowAct))
+	require.False(t, machine.member.MayManage(ann))
+	require.NoError(t, machine.member.SetAllow(machines.AllowManage))
+	require.NoError(t, machine.member.Leave())
+	require.False(t, machine.member.MayManage(ann))
+}
+
 // What home may have a machine do, for each thing that it allows and each credential at home.
 func TestNoRequestOfHomeIsAboveWhatTheMachineAllows(t *testing.T) {
 	rights := map[string]need{"read": read, "act": act, "manage": owner}
