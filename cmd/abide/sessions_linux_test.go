@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -110,11 +111,19 @@ func TestAReaderSeesWhatComes(t *testing.T) {
 	sc.sees("\n59\n60\n")
 	sc.types("\x1b[H") // Home: what comes now does not move the rows
 	sc.sees("The plan is done.")
+	shows := func(rows []string) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, rows, sc.rows()[1:1+len(rows)]) }, patience, 10*time.Millisecond)
+	}
 	before := sc.rows()[1:10]
+	sc.sees("/ 64 ")
 	s.do("prompt", "-", "--wait", "/burst 30")
-	sc.types("k")
+	sc.sees("/ 96 ")
+	shows(before)
 	sc.types("j")
-	require.Equal(t, before, sc.rows()[1:10])
+	shows(before[1:])
+	sc.types("k")
+	shows(before)
 	sc.types("\x1b[F")
 	sc.sees("\n29\n30\n")
 	sc.types("\x1b")
