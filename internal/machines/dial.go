@@ -77,8 +77,10 @@ type dialer struct {
 	client *http.Client
 }
 
-func dialerTo(at, ca string) (*dialer, error) {
+// dialerTo returns a dialer to a home whose computer accepts a connection within a time.
+func dialerTo(at, ca string, reach time.Duration) (*dialer, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: reach}).DialContext
 	transport.ForceAttemptHTTP2 = false // WebSocket is of HTTP/1.1
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	transport.DisableKeepAlives = true
@@ -120,10 +122,12 @@ func (d *dialer) join(ctx context.Context, code string, j Joining) (secret strin
 	}
 	var answer wire.Joined
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 4096)).Decode(&answer); err != nil || answer.Secret == "" {
-		return "", fmt.Errorf("%w: what answers there is not abide, or an older one without machines", state.ErrConflict)
+		return "", errNotHome
 	}
 	return answer.Secret, nil
 }
+
+var errNotHome = fmt.Errorf("%w: what answers there is not abide, or an older one without machines", state.ErrConflict)
 
 // refusalOf is why home refused, in its own words.
 func refusalOf(resp *http.Response) error {
@@ -140,12 +144,16 @@ func refusalOf(resp *http.Response) error {
 	case http.StatusConflict:
 		kind = state.ErrConflict
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return fmt.Errorf("%w: what answers there is not abide, or an older one without machines", state.ErrConflict)
+		return refusal{errNotHome}
 	}
 	if why == "" {
 		why = words("home answered " + resp.Status)
 	}
-	return fmt.Errorf("%w: home says: %s", kind, why)
+	err := fmt.Errorf("%w: home says: %s", kind, why)
+	if resp.StatusCode >= http.StatusInternalServerError { // also a proxy whose home is away
+		return err
+	}
+	return refusal{err}
 }
 
 // unwrapped is a network error without the request's address.
@@ -188,7 +196,7 @@ func (d *dialer) connect(ctx context.Context, id, run, secret string) (*connecti
 	ticket := resp.Header.Get(TicketHeader)
 	if ticket == "" {
 		socket.CloseNow()
-		return nil, fmt.Errorf("%w: what answers there is not abide, or an older one without machines", state.ErrConflict)
+		return nil, refusal{errNotHome}
 	}
 	return &connection{Conn: Carried(ctx, socket), ticket: ticket}, nil
 }

@@ -92,7 +92,7 @@ func (l *liar) bound() context.Context {
 
 // open connects it to the engine. It says nothing yet.
 func (l *liar) open() {
-	d, err := dialerTo(l.server.URL, "")
+	d, err := dialerTo(l.server.URL, "", dialBound)
 	require.NoError(l.t, err)
 	socket, err := d.connect(l.bound(), l.id, "r", l.secret)
 	require.NoError(l.t, err)
@@ -347,7 +347,7 @@ func TestALyingMachineIsRefusedCountedAndCutOff(t *testing.T) {
 			}
 			m := l.await(func(m Machine) bool { return !m.Connected })
 			require.Contains(t, m.Problem, row.why)
-			d, err := dialerTo(p.server.URL, "")
+			d, err := dialerTo(p.server.URL, "", dialBound)
 			require.NoError(t, err)
 			_, err = d.connect(t.Context(), l.id, "r", l.secret)
 			require.ErrorContains(t, err, row.why, "it is told why")

@@ -88,7 +88,7 @@ func TestPartsOfABodyThatDoNotWaitEndTheCall(t *testing.T) {
 func TestForgettingWaitsForNoMachine(t *testing.T) {
 	p := newPair(t)
 	l := p.newLiar(t, 1)
-	d, err := dialerTo(p.server.URL, "")
+	d, err := dialerTo(p.server.URL, "", dialBound)
 	require.NoError(t, err)
 	header := http.Header{"Authorization": {"Bearer " + l.secret}, RunHeader: {"r"}}
 	socket, _, err := websocket.Dial(t.Context(), p.server.URL+connectPath, &websocket.DialOptions{HTTPClient: d.client, HTTPHeader: header, Subprotocols: []string{Subprotocol}})

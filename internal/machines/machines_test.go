@@ -102,6 +102,10 @@ func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func newPair(t *testing.T) *pair { return newPairOf(t, HomeOptions{Logger: discard()}) }
 
 func newPairOf(t *testing.T, o HomeOptions) *pair {
+	return newPairWith(t, o, MemberOptions{Most: 50 * time.Millisecond})
+}
+
+func newPairWith(t *testing.T, o HomeOptions, of MemberOptions) *pair {
 	p := &pair{t: t, hub: &fakeHub{}, dir: t.TempDir()}
 	var err error
 	o.Dir, o.ID = p.dir, homeID
@@ -110,7 +114,8 @@ func newPairOf(t *testing.T, o HomeOptions) *pair {
 	p.server = httptest.NewServer(http.HandlerFunc(p.serveHome))
 	t.Cleanup(p.server.Close)
 	t.Cleanup(p.home.Close)
-	p.member, err = OpenMember(MemberOptions{Dir: t.TempDir(), ID: machineID, Run: "r1", Logger: discard(), Most: 50 * time.Millisecond})
+	of.Dir, of.ID, of.Run, of.Logger = t.TempDir(), machineID, "r1", discard()
+	p.member, err = OpenMember(of)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	p.stop, p.done = stop, make(chan struct{})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -65,8 +64,11 @@ type MemberOptions struct {
 	Version string
 	Now     func() time.Time
 	Logger  *slog.Logger
-	// Most is the longest pause between two tries to connect: 15 s if 0.
+	// Most limits the pauses between two tries to connect. 0 is no limit but their own: 1.5 s
+	// while home cannot be reached, 15 s while it refuses.
 	Most time.Duration
+	// After is the clock of the pauses; nil is time.After.
+	After func(time.Duration) <-chan time.Time
 }
 
 // Member is this hub as a machine of another, home. It is safe for concurrent use.
@@ -90,7 +92,10 @@ func OpenMember(o MemberOptions) (*Member, error) {
 		o.Now = time.Now
 	}
 	if o.Most == 0 {
-		o.Most = 15 * time.Second
+		o.Most = mostRefusal
+	}
+	if o.After == nil {
+		o.After = time.After
 	}
 	m := &Member{o: o, file: membershipFile(o.Dir)}
 	now, found, err := m.file.Read()
@@ -160,7 +165,7 @@ func (m *Member) Join(ctx context.Context, link, name string, allow Allow, ca st
 	if err != nil {
 		return err
 	}
-	d, err := dialerTo(at, ca)
+	d, err := dialerTo(at, ca, dialBound)
 	if err != nil {
 		return err
 	}
@@ -224,7 +229,7 @@ func (m *Member) Leave() error {
 
 // Run keeps the connection to home until ctx ends, and lets home use the hub.
 func (m *Member) Run(ctx context.Context, hub Hub) {
-	pause := firstPause
+	tries := tries{most: m.o.Most}
 	for ctx.Err() == nil {
 		changed := m.bell.Listen()
 		m.mu.Lock()
@@ -237,26 +242,20 @@ func (m *Member) Run(ctx context.Context, hub Hub) {
 			}
 			continue
 		}
-		began := m.o.Now()
+		began := time.Now()
 		err := m.connect(ctx, hub, now)
-		m.lost(now, err)
-		if m.o.Now().Sub(began) > m.o.Most {
-			pause = firstPause
+		if m.lost(now, err) {
+			tries.again()
 		}
-		jitter := time.Duration(rand.Int64N(int64(pause/2) + 1))
 		changed = m.bell.Listen()
 		select {
-		case <-time.After(pause/2 + jitter):
-			pause = min(2*pause, m.o.Most)
+		case <-m.o.After(tries.next(err, time.Since(began))):
 		case <-changed:
-			pause = firstPause
+			tries.again()
 		case <-ctx.Done():
 		}
 	}
 }
-
-// firstPause is the pause after a connection ended that had been good.
-const firstPause = 250 * time.Millisecond
 
 // is reports whether a membership is the one now.
 func (m *Member) is(one *membership) bool {
@@ -265,13 +264,15 @@ func (m *Member) is(one *membership) bool {
 	return m.now == one
 }
 
-func (m *Member) lost(of *membership, err error) {
+// lost notes why there is no connection, and reports whether there was one.
+func (m *Member) lost(of *membership, err error) (was bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.now != of {
-		return
+		return false
 	}
-	if m.connected {
+	was = m.connected
+	if was {
 		m.since = m.o.Now().UTC()
 	}
 	m.connected = false
@@ -280,13 +281,14 @@ func (m *Member) lost(of *membership, err error) {
 		m.problem = state.Words(err)
 		m.o.Logger.Debug("not connected to home", "err", err)
 	}
+	return was
 }
 
 // connect connects once and serves home until the connection or the membership ends.
 func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d, err := dialerTo(as.URL, as.CA)
+	d, err := dialerTo(as.URL, as.CA, reachBound)
 	if err != nil {
 		return err
 	}
@@ -347,10 +349,10 @@ func (s *serving) hello(ctx context.Context) error {
 		return fmt.Errorf("home does not answer as abide does: %w", err)
 	}
 	if answer.Refused != "" {
-		return errors.New(words(answer.Refused))
+		return refusal{errors.New(words(answer.Refused))}
 	}
 	if answer.Protocol != protocol {
-		return fmt.Errorf("home is abide %s and speaks version %d of the protocol between machines, this machine is abide %s and speaks version %d: update the older one", words(answer.Version), answer.Protocol, o.Version, protocol)
+		return refusal{fmt.Errorf("home is abide %s and speaks version %d of the protocol between machines, this machine is abide %s and speaks version %d: update the older one", words(answer.Version), answer.Protocol, o.Version, protocol)}
 	}
 	return nil
 }
