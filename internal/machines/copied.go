@@ -52,6 +52,7 @@ type Copied struct {
 
 	line     atomic.Pointer[state.Info] // what the copy was described by
 	watchers atomic.Int32
+	full     atomic.Bool  // its disk was, when lines came last
 	looked   atomic.Int64 // when somebody looked last, in Unix nanoseconds
 
 	state     atomic.Pointer[[]byte] // nil before the first
@@ -80,7 +81,8 @@ type copies struct {
 	visits    visits
 	again     bell.Bell    // what is kept may have changed
 	bytes     atomic.Int64 // what the copies take, about; -1 before they are measured
-	full      atomic.Bool  // the disk is full, which was said
+	room      room
+	changed   func() // the machines' problems did
 
 	mu      sync.Mutex
 	keep    Keep
@@ -114,6 +116,10 @@ func newCopies(o HomeOptions) *copies {
 func (h *Home) Watch(id string) (*Copied, error) {
 	for {
 		c, ends, err := h.copied(id, true)
+		if errors.Is(err, journal.ErrBlocked) {
+			h.copies.note(err)
+			return nil, errHomeFull
+		}
 		if ends == nil {
 			return c, err
 		}
@@ -218,10 +224,28 @@ func (s *copies) kept() Keep {
 func (s *copies) note(err error) {
 	full := errors.Is(err, journal.ErrBlocked)
 	switch {
-	case full && !s.full.Swap(true):
+	case err != nil && !full || !s.room.note(full):
+	case full:
 		s.logger.Error("there is no space for copies of machines' sessions: they stop; what is asked of machines goes on", "err", err)
-	case err == nil && s.full.Load() && s.full.Swap(false):
+		s.changed()
+	default:
 		s.logger.Info("there is space for copies again")
+		s.changed()
+		s.again.Ring()
+	}
+}
+
+// noted keeps how writing this copy ended, for those who wait for its first line.
+func (c *Copied) noted(err error) {
+	s := c.home.copies
+	full := errors.Is(err, journal.ErrBlocked)
+	s.note(err)
+	if full {
+		s.room.owe(c.machine, c.id)
+		c.knownOnce.Do(func() { close(c.known) })
+	}
+	if c.full.Swap(full) != full {
+		c.heard.Ring()
 	}
 }
 
@@ -239,6 +263,9 @@ func (s *copies) upkeep() {
 		again := s.again.Listen()
 		keep := s.kept()
 		s.retireIdle()
+		for machine, ids := range s.room.due() {
+			s.visits.add(machine, ids)
+		}
 		if s.bytes.Load() < 0 || keep.Copies == KeepNone || keep.Bytes > 0 && s.bytes.Load() > keep.Bytes {
 			s.evict(keep)
 		}
@@ -295,6 +322,7 @@ func (h *Home) visit(machine, id string) {
 		var err error
 		if c, ends, err = h.copied(id, false); err != nil {
 			h.copies.note(err)
+			h.copies.room.owe(machine, id)
 			return
 		}
 		if ends != nil {
@@ -342,7 +370,9 @@ func (s *copies) rung(machine string, changed []state.Info, gone []string) {
 			behind = append(behind, id)
 		}
 	}
-	s.visits.add(machine, behind)
+	if !s.room.owe(machine, behind...) {
+		s.visits.add(machine, behind)
+	}
 	for _, id := range gone {
 		s.forget(machine, id)
 	}
@@ -487,6 +517,8 @@ func (c *Copied) Begun(ctx context.Context) error {
 		switch {
 		case c.Log().Epoch() != "":
 			return nil
+		case c.full.Load():
+			return errHomeFull
 		case c.home.met(c.machine) == nil:
 			return errNoCopy
 		}
@@ -562,7 +594,7 @@ func (c *Copied) run(ctx context.Context) {
 			}
 			continue
 		case errors.Is(err, journal.ErrBlocked):
-			c.home.copies.note(err)
+			c.noted(err)
 		case err != nil && !said:
 			said = true
 			c.home.logger.Warn("a session cannot be copied", "machine", c.machine, "session", c.id, "err", err)
@@ -623,9 +655,6 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 				return ctx.Err()
 			}
 		}
-		if a.Epoch != "" {
-			c.epoch.Store(&a.Epoch)
-		}
 		if len(lines) > 0 {
 			if _, err := c.copy.Append(journal.Stretch{Lines: lines, File: a.File, Last: a.Last}); err != nil {
 				if errors.Is(err, store.ErrCopyGap) || errors.Is(err, store.ErrCopyForeign) || errors.Is(err, store.ErrCopyDamaged) {
@@ -637,11 +666,14 @@ func (c *Copied) follow(ctx context.Context, l *link) error {
 				return err
 			}
 			s := c.home.copies
-			s.note(nil)
+			c.noted(nil)
 			if s.bytes.Load() >= 0 {
 				s.bytes.Add(int64(len(lines)))
 			}
 			c.news.Store(time.Now().UnixNano())
+		}
+		if a.Epoch != "" {
+			c.epoch.Store(&a.Epoch)
 		}
 		if len(a.State) > 0 {
 			data := []byte(a.State)
@@ -701,6 +733,7 @@ func (c *Copied) cut(ctx context.Context, l *link, end event.Seq) error {
 	}
 	c.home.logger.Warn("a machine's log has other events than its copy: these are kept in the copy's quarantine", "machine", c.machine, "session", c.id, "after", equal)
 	if _, err := of.Keep(c.id, equal); err != nil {
+		l.uncut(c.id) // that is home's fault
 		return err
 	}
 	return errCopyEnded
@@ -723,6 +756,13 @@ func (l *link) mayCut(id string) bool {
 	}
 	l.cut[id] = now
 	return true
+}
+
+// uncut takes back that a session's log lost events.
+func (l *link) uncut(id string) {
+	l.cutting.Lock()
+	defer l.cutting.Unlock()
+	delete(l.cut, id)
 }
 
 // read asks the machine for what is new in a log.

@@ -5,9 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +23,8 @@ import (
 // fullDisk is a file system without space while full is set.
 type fullDisk struct {
 	disk.FS
-	full *atomic.Bool
+	full    *atomic.Bool
+	folders bool // takes space for a folder, too
 }
 
 type fullFile struct {
@@ -33,6 +37,14 @@ func (f fullFile) WriteAt(data []byte, at int64) (int, error) {
 		return 0, disk.ErrShort
 	}
 	return f.File.WriteAt(data, at)
+}
+
+// Mkdir implements disk.FS.
+func (d fullDisk) Mkdir(name string) error {
+	if d.full.Load() && d.folders {
+		return syscall.ENOSPC
+	}
+	return d.FS.Mkdir(name)
 }
 
 func (d fullDisk) Open(name string) (disk.File, error)   { return d.wrap(d.FS.Open(name)) }
@@ -72,7 +84,7 @@ func (b *lockedBuffer) count(words string) int {
 // is space again.
 func TestOnAFullDiskCopiesStopAndCallsGoOn(t *testing.T) {
 	full, said := &atomic.Bool{}, &lockedBuffer{}
-	p := newPairOf(t, HomeOptions{FS: fullDisk{disk.OS(), full}, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	p := newPairOf(t, HomeOptions{FS: fullDisk{disk.OS(), full, false}, Logger: slog.New(slog.NewTextHandler(said, nil))})
 	p.hub.serve = func(w http.ResponseWriter, _ *http.Request, _ Caller, _ Allow) { w.WriteHeader(http.StatusTeapot) }
 	id, log := p.newLog(t.TempDir())
 	p.hub.set([]state.Info{lineOf(id)})
@@ -89,9 +101,69 @@ func TestOnAFullDiskCopiesStopAndCallsGoOn(t *testing.T) {
 	c, err := p.home.Watch(id)
 	require.NoError(t, err)
 	require.Equal(t, before, c.Log().Marks().Visible, "it can be read as far as it goes")
+	require.Contains(t, p.until(func(m Machine) bool { return m.Problem != "" }).Problem, "home's disk is full")
 	p.write(log, "once more")
 	full.Store(false)
 	p.upTo(id, after+1)
 	require.Equal(t, 1, said.count(words))
-	require.Equal(t, 1, said.count("there is space for copies again"))
+	require.Eventually(t, func() bool { return said.count("there is space for copies again") == 1 }, patience, time.Millisecond)
+	p.until(func(m Machine) bool { return m.Problem == "" })
+}
+
+// A session without a copy is opened while home's disk is full: that is what is said, at once,
+// and it opens when there is space.
+func TestASessionWithoutACopyIsNotOpenedOnAFullDisk(t *testing.T) {
+	for _, folders := range []bool{false, true} {
+		full := &atomic.Bool{}
+		p := newPairOf(t, HomeOptions{FS: fullDisk{disk.OS(), full, folders}, Logger: discard()})
+		id, log := p.newLog(t.TempDir())
+		p.hub.set([]state.Info{lineOf(id)})
+		p.join(AllowRead)
+		p.linesUntil(id)
+		open := func() error {
+			c, err := p.home.Watch(id)
+			if err == nil {
+				err = c.Begun(t.Context())
+			}
+			return err
+		}
+		full.Store(true)
+		began := time.Now()
+		require.ErrorIs(t, open(), errHomeFull)
+		require.ErrorIs(t, open(), state.ErrUnavailable)
+		require.Less(t, time.Since(began), readGrace)
+		full.Store(false)
+		require.Eventually(t, func() bool { return open() == nil }, patience, time.Millisecond)
+		p.upTo(id, p.write(log, "after"))
+	}
+}
+
+// What was to be copied while home's disk was full is copied when there is space, though nothing
+// of it changes then.
+func TestCopiesThatAFullDiskStoppedGoOnByThemselves(t *testing.T) {
+	full := &atomic.Bool{}
+	p := newPairOf(t, HomeOptions{FS: fullDisk{disk.OS(), full, false}, Logger: discard(), Follow: 20 * time.Millisecond})
+	p.home.Configure(Keep{Copies: KeepAll})
+	full.Store(true)
+	dir := t.TempDir()
+	id, log := p.newLog(dir)
+	p.write(log, "before")
+	line := lineOf(id)
+	line.Epoch, line.MaxSeq = log.Epoch(), log.Marks().Visible
+	p.hub.set([]state.Info{line})
+	p.join(AllowRead)
+	p.until(func(m Machine) bool { return strings.Contains(m.Problem, "home's disk is full") })
+	for i := range 20 { // each is a change of the line, the last one, too
+		p.write(log, "while it is full")
+		line.MaxSeq = log.Marks().Visible
+		line.Name = strings.Repeat("n", i)
+		p.hub.set([]state.Info{line})
+		require.Eventually(t, func() bool { return p.lines()[0].Name == line.Name }, patience, time.Millisecond)
+	}
+	full.Store(false)
+	require.Eventually(t, func() bool {
+		copied, _ := os.ReadFile(filepath.Join(p.dir, "copies", machineID, id, "events.jsonl"))
+		written, _ := os.ReadFile(filepath.Join(dir, "sessions", id, "events.jsonl"))
+		return len(copied) > 0 && bytes.Equal(copied, written)
+	}, patience, time.Millisecond)
 }

@@ -84,7 +84,7 @@ func (f *faults) barred(machine string) error {
 }
 
 // problem says what is wrong with a machine.
-func (f *faults) problem(machine string, connected bool, twice int) string {
+func (f *faults) problem(machine string, connected bool, twice int, full bool) string {
 	f.mu.Lock()
 	one := f.of[machine]
 	f.mu.Unlock()
@@ -104,6 +104,9 @@ func (f *faults) problem(machine string, connected bool, twice int) string {
 	}
 	if twice > 0 {
 		all = append(all, fmt.Sprintf("%d of its sessions have the id of another machine's, whose are listed", twice))
+	}
+	if full {
+		all = append(all, "home's disk is full: its sessions are copied no further")
 	}
 	return strings.Join(all, "; ")
 }

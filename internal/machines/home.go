@@ -77,7 +77,7 @@ func OpenHome(o HomeOptions) (*Home, error) {
 		return nil, err
 	}
 	h.record.Format = recordFormat
-	h.copies.visits.visit = h.visit
+	h.copies.visits.visit, h.copies.changed = h.visit, h.bell.Ring
 	h.kept = newKeptRows(o.Dir, o.Logger, h.rows.ofMachine)
 	for _, m := range h.record.Machines {
 		if _, err := h.rows.take(m.ID, rowsMessage{Rows: h.kept.read(m.ID)}); err != nil {
@@ -185,7 +185,7 @@ func (h *Home) machineOf(m machineRecord) Machine {
 	if l := h.links[m.ID]; l != nil && l.met() {
 		out.Connected, out.Since = true, l.since
 	}
-	out.Problem = h.faults.problem(m.ID, out.Connected, h.rows.twice(m.ID))
+	out.Problem = h.faults.problem(m.ID, out.Connected, h.rows.twice(m.ID), out.Connected && h.copies.room.isFull())
 	return out
 }
 
@@ -271,6 +271,7 @@ func (h *Home) Forget(id string) error {
 	h.rows.forget(id)
 	h.kept.forget(id)
 	h.copies.drop(id)
+	h.copies.room.forget(id)
 	h.bell.Ring()
 	h.logger.Info("a machine was forgotten", "machine", id)
 	return nil

@@ -32,6 +32,8 @@ type Copies struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
+	full bool // the last flush found no space, which was said; owned by run
+
 	mu     sync.Mutex
 	open   map[string]*copyOf
 	closed bool
@@ -42,6 +44,9 @@ type Copies struct {
 type copyOf struct {
 	mu   sync.Mutex
 	copy *Copy // nil until it is opened
+	id   string
+
+	said string // why it could not be flushed the last time; owned by run
 }
 
 // CopyOptions adjust Copies. The zero value is usable.
@@ -67,7 +72,7 @@ func OpenCopies(dir string, o CopyOptions) (*Copies, error) {
 		err = makeAll(opts.FS, dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open copies: %w", err)
+		return nil, fmt.Errorf("open copies: %w", blockedIfFull(err))
 	}
 	s := &Copies{dir: dir, opts: opts, wake: bell.NewSlot(), open: map[string]*copyOf{}}
 	s.removeDeleted()
@@ -160,7 +165,7 @@ func (s *Copies) Keep(id string, upTo event.Seq) (*Copy, error) {
 		}
 		s.closeCopy(e)
 		if err = cutCopy(s.opts.FS, filepath.Join(s.dir, id), max(upTo, 0)); err != nil {
-			return err
+			return blockedIfFull(err)
 		}
 		c, err = s.opened(id, e)
 		return err
@@ -238,7 +243,7 @@ func (s *Copies) alone(id string, f func(*copyOf) error) error {
 	s.mu.Lock()
 	e := s.open[id]
 	if e == nil {
-		e = &copyOf{}
+		e = &copyOf{id: id}
 		s.open[id] = e
 	}
 	s.mu.Unlock()
@@ -309,32 +314,53 @@ func (s *Copies) run(ctx context.Context) {
 				return
 			}
 			awake = false
+			full := false
 			for _, e := range s.all() {
-				awake = s.upkeep(ctx, e) || awake
+				again, err := s.upkeep(ctx, e)
+				awake = again || awake
+				full = disk.IsFull(err) || full
+				s.say(e, err)
 			}
+			s.full = full
 		}
 	}
 }
 
 // upkeep flushes one copy, and reports whether there will be more to do.
-func (s *Copies) upkeep(ctx context.Context, e *copyOf) (awake bool) {
+func (s *Copies) upkeep(ctx context.Context, e *copyOf) (awake bool, err error) {
 	e.mu.Lock()
 	c := e.copy
 	e.mu.Unlock()
 	if c == nil || c.closed.Load() || ctx.Err() != nil {
-		return false
+		return false, nil
 	}
-	err := c.flush()
+	err = c.flush()
 	if err == nil {
 		awake, err = c.file.restIfIdle()
 	}
 	switch {
 	case err == nil:
-		return awake
+		return awake, nil
 	case errors.Is(err, errTaken), errors.Is(err, journal.ErrAway):
 		// What it wrote has no name any more: the next Copy opens what is there.
 		err = errors.Join(err, c.close())
 	}
-	s.opts.Logger.Warn("a copy cannot be flushed", "session", c.id, "err", err)
-	return !c.closed.Load()
+	return !c.closed.Load(), err
+}
+
+// say logs why a copy cannot be flushed, once until that changes: a full disk once for all.
+func (s *Copies) say(e *copyOf, err error) {
+	if err == nil {
+		e.said = ""
+		return
+	}
+	news := err.Error() != e.said
+	e.said = err.Error()
+	if disk.IsFull(err) {
+		news = !s.full
+		s.full = true
+	}
+	if news {
+		s.opts.Logger.Warn("a copy cannot be flushed", "session", e.id, "err", err)
+	}
 }
