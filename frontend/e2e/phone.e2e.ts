@@ -10,6 +10,9 @@ import { FaultProxy } from './rig/proxy.ts'
 import { Screen } from './rig/screen.ts'
 import { until } from './rig/until.ts'
 
+/** Times are measured by make soak, on its own. */
+const soak = process.env['ABIDE_SOAK'] !== undefined
+
 /** The cumulative layout shift since the page was opened. */
 const shifted = (page: Page) =>
   page.evaluate(async () => {
@@ -48,11 +51,8 @@ describe('on a small screen', () => {
     const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
     await screen.reaches(session, seq)
     const card = page.getByRole('region', { name: 'While you were away' })
-    await card.waitFor()
-    // On a busy machine the question's sheet may grow once it is there, by 0.024: make soak measures it, on its own.
-    if (process.env['ABIDE_SOAK'] !== undefined) {
-      expect(await shifted(page), 'it moves nothing').toBeLessThanOrEqual(0.02)
-    }
+    await card.hover() // it leaves by itself, but not while a person uses it
+    expect(await shifted(page), 'it moves nothing').toBeLessThanOrEqual(0.01)
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 700 })
       const laid = await card.getByRole('button').evaluateAll((buttons) =>
@@ -119,10 +119,10 @@ describe('on a small screen', () => {
         line.remove()
         return Math.round(text.clientHeight / height)
       })
-    expect(await lines('.next')).toBe(1)
+    await expect.poll(() => lines('.next')).toBe(1)
     await queue.getByText('1 queued').click()
     await queue.locator('.text').waitFor()
-    expect(await lines('.text')).toBe(3)
+    await expect.poll(() => lines('.text')).toBe(3)
     expect(screen.errors).toEqual([])
     await screen.page.close()
   })
@@ -163,14 +163,15 @@ describe('on a poor network', () => {
     const { away, said, alarm } = await noted()
     // 20 ms and 100 ms of tolerance: the recorded times are not exactly those of the app's timers.
     expect(said! - away!, 'what is said').toBeGreaterThan(380)
-    expect(said! - away!, 'what is said').toBeLessThan(4_000) // long before the alarm, also on a busy machine
+    expect(alarm! - said!, 'the alarm comes after').toBeGreaterThan(0)
+    if (soak) expect(said! - away!, 'what is said').toBeLessThan(4_000)
     expect(alarm! - away!, 'the alarm').toBeGreaterThan(4_900)
     await screen.page.getByText('No connection to the hub.').first().waitFor()
   })
 
   test('"No messages yet" is not shown above a waiting prompt', async () => {
     const untouched = screen.page.getByText('No messages yet')
-    expect(await untouched.count()).toBe(1)
+    await expect.poll(() => untouched.count()).toBe(1)
     await screen.prompt('/slow 1')
     await screen.page.locator('[data-outbox]').waitFor()
     expect(await untouched.count()).toBe(0)
@@ -184,7 +185,8 @@ describe('on a poor network', () => {
     await screen.page.evaluate(() => dispatchEvent(new Event('offline')))
     await screen.page.getByText('Offline. Messages will send when you reconnect.').first().waitFor()
     const { away, alarm } = await noted()
-    expect(alarm! - away!).toBeLessThan(4_000)
+    expect(alarm).toBeDefined()
+    if (soak) expect(alarm! - away!).toBeLessThan(4_000)
     await device.browser.context.setOffline(false)
     await screen.page.evaluate(() => dispatchEvent(new Event('online')))
     await back()
