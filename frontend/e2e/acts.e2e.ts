@@ -25,24 +25,26 @@ test('a message has no row of buttons, and a long press on it opens its acts', a
   const words = message.locator('.prose').last()
   // As high as its words: its button is in the margin.
   const high = async (of: typeof message) => (await of.boundingBox())!.height
-  expect(await high(message)).toBe(await high(words))
+  await expect.poll(async () => (await high(message)) - (await high(words))).toBe(0)
   const more = message.getByRole('button', { name: 'Message actions' })
   expect((await more.boundingBox())!.width).toBeGreaterThanOrEqual(44)
 
   const menu = page.getByRole('menu', { name: 'Message' })
   await hold(words, menu)
-  expect(await menu.getByRole('menuitem').allInnerTexts()).toEqual([
-    'Copy',
-    'Copy as Markdown',
-    'Select text',
-    'Copy link',
-    'Comment…',
-    'Fork from here',
-    'Fork elsewhere…',
-  ])
+  await expect
+    .poll(() => menu.getByRole('menuitem').allInnerTexts())
+    .toEqual([
+      'Copy',
+      'Copy as Markdown',
+      'Select text',
+      'Copy link',
+      'Comment…',
+      'Fork from here',
+      'Fork elsewhere…',
+    ])
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await expect.poll(() => barriers(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
     await shot(screen, `message-menu-${colorScheme}`)
   }
   await tap(menu.getByRole('menuitem', { name: 'Copy link' }))
@@ -52,7 +54,7 @@ test('a message has no row of buttons, and a long press on it opens its acts', a
 
   await tap(more)
   await tap(menu.getByRole('menuitem', { name: 'Select text' }))
-  expect((await page.evaluate(() => getSelection()!.toString())).trim()).toBe('First words.')
+  await expect.poll(() => page.evaluate(() => getSelection()!.toString().trim())).toBe('First words.')
   expect(screen.errors).toEqual([])
   await page.close()
 })
@@ -102,13 +104,11 @@ test('a fork elsewhere asks for the folder, and for the files of that time', asy
   await tap(menu.getByRole('menuitem', { name: 'Fork elsewhere…' }))
   const form = page.getByRole('dialog', { name: 'Fork' })
   await tap(form.getByText('In a new git worktree'))
-  expect(await form.getByRole('combobox', { name: 'Its files' }).locator('option').allInnerTexts()).toEqual([
-    'As in the commit',
-    'As before the prompt of this turn',
-    'As at the end of this turn',
-  ])
+  await expect
+    .poll(() => form.getByRole('combobox', { name: 'Its files' }).locator('option').allInnerTexts())
+    .toEqual(['As in the commit', 'As before the prompt of this turn', 'As at the end of this turn'])
   await shot(screen, 'fork-from-here')
-  await expect.poll(() => barriers(page)).toEqual([])
+  expect(await barriers(page)).toEqual([])
   await tap(form.getByText('In the same folder, as it is now'))
   await tap(form.getByRole('button', { name: /^Fork from event/ }))
   await page.waitForURL((url) => url.pathname.startsWith('/s/') && url.pathname !== `/s/${id}`)
@@ -150,13 +150,13 @@ test('a question is answered in one tap with the keyboard open, and drawn up and
   const fold = permission.getByRole('button', { name: 'Fold' })
   await draw.waitFor()
   const high = async () => (await permission.boundingBox())!.height
-  expect(await high()).toBeLessThanOrEqual(150)
+  await expect.poll(() => high()).toBeLessThanOrEqual(150)
   await tap(draw)
   await expect.poll(high).toBe(844)
   await permission.locator('.l.add').first().waitFor()
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await expect.poll(() => barriers(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
     await shot(screen, `question-drawn-${colorScheme}`)
   }
   await tap(fold)
@@ -196,7 +196,7 @@ test('a phone’s composer has one row below the full width of its text, and the
     expect(feed.y).toBeCloseTo(top.y + top.height, 0)
     return phone.height - feed.height
   }
-  expect(await bars()).toBeLessThanOrEqual(150)
+  await expect.poll(() => bars()).toBeLessThanOrEqual(150)
   expect((await box(screen.composer)).width).toBeGreaterThanOrEqual(350)
   const row = [
     page.getByRole('button', { name: 'Add files' }),
@@ -213,10 +213,10 @@ test('a phone’s composer has one row below the full width of its text, and the
     if (i > 0) expect(at.x).toBeGreaterThan((await box(row[i - 1]!)).x)
   }
   await screen.composer.fill('Then the tests')
-  expect(await bars()).toBeLessThanOrEqual(150)
+  await expect.poll(() => bars()).toBeLessThanOrEqual(150)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await expect.poll(() => barriers(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
     await shot(screen, `composer-${colorScheme}`)
   }
   const when = page.getByRole('menu', { name: 'Send' })

@@ -156,7 +156,7 @@ describe('an agent, controlled from a phone,', () => {
     await screen.composer.pressSequentially('pl')
     await until('one command', async () => (await offered.count()) === 1)
     await screen.composer.press('Tab')
-    expect(await screen.composer.inputValue()).toBe('/plan')
+    await expect.poll(() => screen.composer.inputValue()).toBe('/plan')
     await until('the list gone', async () => (await offered.count()) === 0)
     await screen.composer.press('Control+Enter')
     const prompt = await hub.event(session, 'user_prompt', end.seq)

@@ -52,7 +52,9 @@ describe('a folder outside of the allowed ones', () => {
     expect(await answers.isEnabled()).toBe(false)
     await chooser.getByLabel('Path').fill(`~/src/site-${size.width}`)
     await chooser.getByText(`Sessions may not run in ~/src/site-${size.width} yet.`).waitFor()
-    expect(await answers.allInnerTexts(), 'one answer').toEqual([`Allow ~/src/site-${size.width}`])
+    await expect
+      .poll(() => answers.allInnerTexts(), { message: 'one answer' })
+      .toEqual([`Allow ~/src/site-${size.width}`])
     await chooser.getByLabel('Path').press('Enter')
     expect(await chooser.count(), 'Enter allows nothing').toBe(1)
     await shot(screen, `allow-${size.width}`)
@@ -63,7 +65,7 @@ describe('a folder outside of the allowed ones', () => {
     expect(config(), 'nothing is written before').toBe(before)
     await press(`Allow ~/src/site-${size.width}`)
     await chooser.waitFor({ state: 'detached' })
-    expect(await folderOf(page)).toBe(site)
+    await expect.poll(() => folderOf(page)).toBe(site)
     expect(config().replace(`, ~/src/site-${size.width}]`, ']'), 'every other byte is kept').toBe(before)
 
     // It counts at once: the list of allowed folders has it, and a session starts there.

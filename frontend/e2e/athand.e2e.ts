@@ -113,7 +113,7 @@ describe.each([
     await choose('Delete')
     const asked = page.getByRole('menuitem', { name: 'Delete', exact: true })
     await asked.waitFor()
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel')
     await (touch ? tap(asked) : asked.press('Enter'))
     await until(
       'it is deleted',
@@ -131,7 +131,7 @@ describe.each([
     const id = await hub.newSession('Halted by name', 'paced')
     const screen = await device.watch(id, size)
     const { page } = screen
-    await hub.prompt(id, '/slow 600')
+    await hub.prompt(id, '/slow 3600')
     await hub.event(id, 'turn_start')
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
     const stop = page.getByRole('option', { name: /^Stop/ })
@@ -174,12 +174,12 @@ describe.each([
     await browser.getByText(made).first().waitFor()
     await shot(screen, `new-session-${size.width}`)
     const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
-    expect(await chooser.locator('.button.main').allInnerTexts(), 'one way to confirm').toEqual([
-      'Use this folder',
-    ])
+    await expect
+      .poll(() => chooser.locator('.button.main').allInnerTexts(), { message: 'one way to confirm' })
+      .toEqual(['Use this folder'])
     expect(await chooser.getByRole('button', { name: 'Done' }).count()).toBe(0)
     await press('Use this folder')
-    expect(await folderOf(page)).toBe(made)
+    await expect.poll(() => folderOf(page)).toBe(made)
     await press('Start')
     await page.waitForURL('**/s/*')
     const id = new URL(page.url()).pathname.slice('/s/'.length)
@@ -209,7 +209,7 @@ describe.each([
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('/plan')
     await press('Edit and send again')
     await expect.poll(() => screen.composer.inputValue()).toBe('/plan')
-    expect(await screen.composer.evaluate((area) => area === document.activeElement)).toBe(true)
+    await expect.poll(() => screen.composer.evaluate((area) => area === document.activeElement)).toBe(true)
     const before = hub.lastSeq(id)
     await screen.composer.fill('/slow 1')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
@@ -303,7 +303,7 @@ describe.each([
     await found.waitFor()
     await shot(screen, `mention-${size.width}`)
     await (touch ? tap(found) : screen.page.keyboard.press('Tab'))
-    expect(await screen.composer.inputValue()).toBe('look at @garden/tulip.md ')
+    await expect.poll(() => screen.composer.inputValue()).toBe('look at @garden/tulip.md ')
     await screen.page.keyboard.type('now')
     await until('the end of the text', async () =>
       (await screen.composer.inputValue()).endsWith('tulip.md now'),
@@ -316,7 +316,7 @@ describe.each([
       )
     })
     await screen.page.getByText('pasted.txt').first().waitFor()
-    expect(await screen.composer.inputValue()).toBe('look at @garden/tulip.md now')
+    await expect.poll(() => screen.composer.inputValue()).toBe('look at @garden/tulip.md now')
     await screen.page.close()
     await hub.deleteSession(session)
   })

@@ -18,12 +18,14 @@ const asked: { name: string; size?: Size }[] = soak ? sizes : [{ name: 'at eithe
 
 /** Fails if a violation lasts. All rules run in the light theme, only those about colours in the dark one. */
 async function expectOpenToAll(page: Page): Promise<void> {
-  expect(await page.locator('h1:not([aria-level]):visible').count(), 'one title').toBe(1)
+  await expect
+    .poll(() => page.locator('h1:not([aria-level]):visible').count(), { message: 'one title' })
+    .toBe(1)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' || soak ? undefined : ofColours
     // A button that was just enabled is still changing its colour, so retry.
-    await expect.poll(() => barriers(page, rules), { message: colorScheme }).toEqual([])
+    expect(await barriers(page, rules), colorScheme).toEqual([])
   }
 }
 
@@ -84,7 +86,7 @@ describe('every screen has no accessibility violations', () => {
           .getByRole('link', { name: /Tour|Waits/ })
           .first()
           .waitFor()
-        expect(await s.page.getByRole('main').count(), 'one main part').toBe(1)
+        await expect.poll(() => s.page.getByRole('main').count(), { message: 'one main part' }).toBe(1)
       }))
 
     test('a new session', () =>

@@ -114,7 +114,7 @@ describe('on a phone the back button', () => {
     const words = () => screen.page.evaluate(() => document.activeElement?.textContent?.trim())
     await until('its first line', async () => (await words()) === 'Rename')
     await screen.page.keyboard.press('ArrowUp')
-    expect(await words()).toBe('Delete…')
+    await expect.poll(() => words()).toBe('Delete…')
     await screen.page.keyboard.press('Enter')
     await until('the line that keeps it', async () => (await words()) === 'Cancel')
     await screen.page.keyboard.press('Escape')

@@ -127,7 +127,7 @@ describe('every state of the catalogue is shown without errors and accessibility
     const numbers = view.page.locator('[data-permission] figure .n')
     await view.show('question, part of a file')
     await numbers.first().waitFor()
-    expect(await numbers.allInnerTexts()).toEqual(['', '41', '42']) // a removed line is in the file no more
+    await expect.poll(() => numbers.allInnerTexts()).toEqual(['', '41', '42']) // a removed line is in the file no more
     await view.show('question, part of a file, unknown line')
     await view.page.locator('[data-permission] figure .add').waitFor()
     expect((await numbers.allInnerTexts()).join('')).toBe('')

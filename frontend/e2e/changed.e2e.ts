@@ -64,7 +64,7 @@ describe('a call that changed after it was shown', () => {
 
   test('can be rejected at once', async () => {
     await becomes('rm -r notes')
-    expect(await read().count()).toBe(1)
+    await expect.poll(() => read().count()).toBe(1)
     await option('no').click()
     const outcome = await rig.hub.event(session, 'permission_outcome')
     expect(outcome.data).toMatchObject({ outcome: 'selected', option_id: 'no' })

@@ -84,7 +84,7 @@ describe('a person at a desktop', () => {
     await details.getByText('Inspect', { exact: true }).click()
     await details.getByRole('button', { name: 'Raw event' }).click()
     await details.getByText('tool_call', { exact: false }).first().waitFor()
-    expect(await details.innerText()).toContain(`Event ${call.seq}`)
+    await expect.poll(() => details.innerText()).toContain(`Event ${call.seq}`)
     expect(screen.errors).toEqual([])
     await page.close()
   })

@@ -46,12 +46,12 @@ describe('a change', () => {
   test('is coloured on a phone, in one column, with its changed words marked', async () => {
     const screen = await at.device.watch(session, phone)
     const change = await open(screen)
-    expect(await changed(screen)).toEqual([',', 'm ', '7', '70'])
+    await expect.poll(() => changed(screen)).toEqual([',', 'm ', '7', '70'])
     expect(await screen.feed.getByRole('button', { name: 'Side by side' }).count(), 'no room').toBe(0)
-    expect(await change.getByText('return scale(20)').count(), 'removed').toBe(1)
+    await expect.poll(() => change.getByText('return scale(20)').count(), { message: 'removed' }).toBe(1)
     for (const colorScheme of ['light', 'dark'] as const) {
       await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(screen.page, ofColours)).toEqual([])
+      expect(await barriers(screen.page, ofColours)).toEqual([])
       await shot(screen, `diff-390-${colorScheme}`)
     }
     await screen.page.close()
@@ -182,7 +182,7 @@ describe('a change', () => {
     expect(old!.right).toBeLessThanOrEqual(now!.left)
     for (const colorScheme of ['light', 'dark'] as const) {
       await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(screen.page)).toEqual([])
+      expect(await barriers(screen.page)).toEqual([])
       await shot(screen, `diff-1440-${colorScheme}`)
     }
     await screen.page.reload()
@@ -234,13 +234,12 @@ describe('a sub-agent', () => {
         await screen.page.keyboard.press('Enter')
       }
       await row.getByText('Run the tests', { exact: true }).waitFor()
-      expect(await titles(screen)).toEqual([
-        expect.stringContaining('Read one.go'),
-        expect.stringContaining('Run the tests'),
-      ])
-      expect(await screen.feed.getByText('Read mine.go', { exact: true }).count()).toBe(1)
+      await expect
+        .poll(() => titles(screen))
+        .toEqual([expect.stringContaining('Read one.go'), expect.stringContaining('Run the tests')])
+      await expect.poll(() => screen.feed.getByText('Read mine.go', { exact: true }).count()).toBe(1)
       expect(await row.getByText('Read mine.go', { exact: true }).count(), 'no sub-agent’s').toBe(0)
-      await expect.poll(() => barriers(screen.page)).toEqual([])
+      expect(await barriers(screen.page)).toEqual([])
       await shot(screen, `sub-agent-${size.width}`)
       await screen.page.close()
     })
@@ -297,20 +296,24 @@ describe('a picture', () => {
       await screen.feed.locator('button.line', { hasText: 'Take a picture' }).click()
       const small = screen.feed.getByRole('button', { name: 'Open Picture', exact: true })
       const height = async (img: ReturnType<typeof small.locator>) => (await img.boundingBox())!.height
-      expect(await height(small.locator('img'))).toBeLessThanOrEqual(180)
-      expect(await screen.feed.getByRole('button', { name: 'Open Picture sent by the agent' }).count()).toBe(
-        1,
-      )
+      await expect.poll(() => height(small.locator('img'))).toBeLessThanOrEqual(180)
+      await expect
+        .poll(() => screen.feed.getByRole('button', { name: 'Open Picture sent by the agent' }).count())
+        .toBe(1)
       await (size === phone ? tap(small) : small.press('Enter'))
       const whole = screen.page.getByRole('dialog', { name: 'Picture' })
       const shown = whole.getByRole('img', { name: 'Picture' })
-      expect(await height(shown)).toBeGreaterThan(400)
-      expect(await shown.evaluate((img) => img.getBoundingClientRect().right <= innerWidth)).toBe(true)
+      await expect.poll(() => height(shown)).toBeGreaterThan(400)
+      await expect
+        .poll(() => shown.evaluate((img) => img.getBoundingClientRect().right <= innerWidth))
+        .toBe(true)
       await shot(screen, `picture-${size.width}`)
       expect(await barriers(screen.page)).toEqual([])
       await screen.page.keyboard.press('Escape')
       await whole.waitFor({ state: 'detached' })
-      expect(await small.evaluate((b) => b === document.activeElement), 'the focus comes back').toBe(true)
+      await expect
+        .poll(() => small.evaluate((b) => b === document.activeElement), { message: 'the focus comes back' })
+        .toBe(true)
       await screen.page.close()
     })
 

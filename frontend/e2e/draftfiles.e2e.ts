@@ -36,7 +36,7 @@ describe('files chosen for a prompt', () => {
     await until('the files on the device', async () => (await kept(screen)) === 2)
     await screen.page.reload()
     await shows(screen, 'one.txt', 'two.txt')
-    expect(await screen.composer.inputValue()).toBe('/slow 1')
+    await expect.poll(() => screen.composer.inputValue()).toBe('/slow 1')
     await screen.composer.press('Control+Enter')
     const asked = await at.hub.event(session, 'user_prompt')
     expect(asked.data.attachments?.map((a) => [a.name, a.bytes])).toEqual([

@@ -20,7 +20,9 @@ test('Enter shows earlier parts, again and again, and the first paragraph gets t
   await button.focus()
   let presses = 0
   for (let left = await before(); left > 0; presses++) {
-    expect(await focus(), 'the next press is of the same button').toMatch(/^Show more of/)
+    await expect
+      .poll(() => focus(), { message: 'the next press is of the same button' })
+      .toMatch(/^Show more of/)
     await page.keyboard.press('Enter')
     left = await until('fewer left', async () => {
       const now = (await button.count()) === 0 ? 0 : await before()
@@ -33,7 +35,7 @@ test('Enter shows earlier parts, again and again, and the first paragraph gets t
   expect(paragraphs).toEqual(paragraphs.map((_, at) => `Paragraph ${at}.`))
   expect(paragraphs).toHaveLength(count)
   // The focus is in the message, not at the top of the page, so that a reader can continue there.
-  expect(await page.evaluate(() => document.activeElement!.closest('article') !== null)).toBe(true)
+  await expect.poll(() => page.evaluate(() => document.activeElement!.closest('article') !== null)).toBe(true)
   expect(screen.errors).toEqual([])
   await page.close()
 })

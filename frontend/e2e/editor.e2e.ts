@@ -47,7 +47,9 @@ for (const size of [phone, desk]) {
     const link = page.getByRole('link', { name: 'Open in VS Code' })
     await link.waitFor()
     const path = join(folder, 'a #1.txt').split('/').map(encodeURIComponent).join('/')
-    expect(await link.getAttribute('href')).toBe(`vscode://vscode-remote/ssh-remote+ada@box${path}`)
+    await expect
+      .poll(() => link.getAttribute('href'))
+      .toBe(`vscode://vscode-remote/ssh-remote+ada@box${path}`)
     expect(await barriers(page)).toEqual([])
     await shot(screen, `editor-file-${size.width}`)
 
@@ -55,9 +57,9 @@ for (const size of [phone, desk]) {
     if (size === phone) await tap(numbers)
     else await numbers.click()
     const remark = page.getByRole('dialog', { name: /^Comment on/ })
-    expect(await remark.getByRole('link', { name: 'Open in VS Code' }).getAttribute('href')).toBe(
-      `vscode://vscode-remote/ssh-remote+ada@box${path}:2:1`,
-    )
+    await expect
+      .poll(() => remark.getByRole('link', { name: 'Open in VS Code' }).getAttribute('href'))
+      .toBe(`vscode://vscode-remote/ssh-remote+ada@box${path}:2:1`)
     await shot(screen, `editor-remark-${size.width}`)
     await page.keyboard.press('Escape')
     expect(errors).toEqual([])

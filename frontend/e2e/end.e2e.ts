@@ -3,7 +3,7 @@ import { phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
 import type { Screen } from './rig/screen.ts'
-import { until } from './rig/until.ts'
+import { alone, until } from './rig/until.ts'
 
 /** How far the feed is from its end, in pixels, after four frames in which it may move. */
 const fromEnd = (screen: Screen) =>
@@ -62,7 +62,7 @@ describe('a feed at its end stays there', () => {
     expect(Math.abs(caret), 'the line that is written is in view').toBeLessThan(12)
     await screen.composer.fill('')
     await expectEnd('none')
-    expect(await screen.composer.evaluate((area) => area.clientHeight)).toBe(low)
+    await expect.poll(() => screen.composer.evaluate((area) => area.clientHeight)).toBe(low)
   })
 
   test('when the part below it is replaced by a higher one between two frames', async () => {
@@ -110,7 +110,7 @@ describe('a feed at its end stays there', () => {
 
   test('while a prompt waits for an unreachable hub, also after a reload', async () => {
     // The worker opens the page without the hub. It is registered 3 s after the first screen.
-    await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await alone(screen.page)
     await hub.kill()
     await screen.prompt('Sent into the dark')
     await screen.page.locator('[data-outbox]').waitFor()
@@ -146,7 +146,7 @@ describe('a feed at its end stays there', () => {
         words.selectNodeContents(button.lastChild!)
         return new Set([...words.getClientRects()].map(({ bottom }) => Math.round(bottom))).size
       })
-    expect(await lines()).toBe(1)
+    await expect.poll(() => lines()).toBe(1)
     await screen.page.setViewportSize(phone)
     await screen.page.keyboard.press('j')
     await until('a row with the focus', async () => ((await focused()) ?? 0) < 0)

@@ -89,7 +89,7 @@ describe.each([
     await message.fill('Plant tulips\n\nThey are red.')
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(page, ofColours)).toEqual([])
+      expect(await barriers(page, ofColours)).toEqual([])
       await shot(screen, `commit-${size.width}-${colorScheme}`)
     }
     await take('button', 'Commit')
@@ -125,7 +125,7 @@ describe.each([
     await open()
     await dialog.getByRole('radio', { name: 'Update from the base' }).check()
     await dialog.getByRole('radio', { name: /^Rebase/ }).check()
-    await expect.poll(() => barriers(page, ofColours)).toEqual([])
+    expect(await barriers(page, ofColours)).toEqual([])
     await shot(screen, `branch-${size.width}`)
     await take('button', 'Update')
     await dialog.waitFor({ state: 'detached' })
@@ -139,7 +139,7 @@ describe.each([
     await dialog.getByRole('textbox', { name: 'Message' }).fill('Plant the side')
     await dialog.getByText('These files are not committed, so they stay behind:').waitFor()
     await dialog.getByRole('listitem').filter({ hasText: 'beds/main.go' }).waitFor()
-    await expect.poll(() => barriers(page, ofColours)).toEqual([])
+    expect(await barriers(page, ofColours)).toEqual([])
     await shot(screen, `left-behind-${size.width}`)
     await take('button', 'Merge without them')
     await dialog.waitFor({ state: 'detached' })
@@ -154,11 +154,11 @@ describe.each([
     await take('button', 'Update')
     await dialog.getByText(`these files conflict: ${name}`).waitFor()
     await dialog.getByRole('heading', { name: 'Conflicts with main' }).waitFor()
-    await expect.poll(() => barriers(page, ofColours)).toEqual([])
+    expect(await barriers(page, ofColours)).toEqual([])
     await shot(screen, `conflicts-${size.width}`)
     await take('button', 'Ask the agent to resolve them')
     await screen.composer.waitFor()
-    expect(await screen.composer.inputValue()).toContain(`resolve the conflicts in: ${name}`)
+    await expect.poll(() => screen.composer.inputValue()).toContain(`resolve the conflicts in: ${name}`)
     await screen.composer.fill('')
     git('checkout', '-q', 'garden')
     git('branch', '-q', '-D', 'main')
@@ -175,12 +175,12 @@ describe.each([
     await files.getByRole('button', { name: /^Changed 3/, pressed: true }).waitFor()
     await take('link', /main\.go.*modified/)
     await diff.locator('.hljs-keyword').first().waitFor()
-    expect(await lines('remove')).toEqual(['func main() {}'])
-    expect(await lines('add')).toEqual(['func main() { println("tulips") }'])
+    await expect.poll(() => lines('remove')).toEqual(['func main() {}'])
+    await expect.poll(() => lines('add')).toEqual(['func main() { println("tulips") }'])
     expect((await diff.locator('.changed').allTextContents()).join('')).toContain('println')
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await expect.poll(() => barriers(page, ofColours)).toEqual([])
+      expect(await barriers(page, ofColours)).toEqual([])
       await shot(screen, `changes-${size.width}-${colorScheme}`)
     }
     if (size !== phone) {
@@ -234,14 +234,14 @@ describe.each([
     await take('link', /^main\.go.*modified/)
     await take('button', 'File')
     await files.locator('pre code .hljs-keyword').first().waitFor()
-    expect(await files.locator('pre code').textContent()).toContain('println("tulips")')
+    await expect.poll(() => files.locator('pre code').textContent()).toContain('println("tulips")')
     await shot(screen, `file-${size.width}`)
 
     await page.goBack() // to the tree; on a desktop the tree is beside the file
     await shot(screen, `files-${size.width}`)
     await take('link', /README\.md/)
     await files.getByRole('heading', { name: 'Garden' }).waitFor()
-    expect(await files.locator('strong').textContent()).toBe('tulips')
+    await expect.poll(() => files.locator('strong').textContent()).toBe('tulips')
     await shot(screen, `markdown-${size.width}`)
     for (const [path, sign] of [
       ['dot.png', 'img[alt="dot.png"]'],
@@ -264,7 +264,9 @@ describe.each([
     await take('button', 'Commit…')
     await take('button', 'Ask the agent')
     await screen.composer.waitFor()
-    expect(await screen.composer.inputValue()).toContain('Commit the uncommitted changes in `beds/main.go`')
+    await expect
+      .poll(() => screen.composer.inputValue())
+      .toContain('Commit the uncommitted changes in `beds/main.go`')
     await page.goto(`${hub.origin}/s/${session}/files?path=beds%2Fmain.go`)
     await take('button', 'Discard…')
     await until('the prompt that discards', async () =>
@@ -285,7 +287,7 @@ test('each file of a strange name is opened from the tree, and by its address', 
   await page.getByRole('button', { name: /^strange/ }).click()
   const links = page.locator('nav ul ul a')
   await links.nth(strangeNames.length - 1).waitFor()
-  expect(await links.count()).toBe(strangeNames.length)
+  await expect.poll(() => links.count()).toBe(strangeNames.length)
   await page.locator('nav .other', { hasText: 'not\ufffd' }).waitFor()
   const seen = new Set<string>()
   for (const link of await links.all()) {

@@ -32,9 +32,11 @@ test.each([
   await page.keyboard.press('Enter')
   const saved = page.getByRole('combobox', { name: 'Saved' })
   await saved.waitFor()
-  expect(await saved.inputValue()).toBe('Done work')
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
-  if (size === phone) expect(await smallTargets(page)).toEqual([])
+  await expect.poll(() => saved.inputValue()).toBe('Done work')
+  await expect
+    .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+    .toBeLessThanOrEqual(size.width)
+  if (size === phone) await expect.poll(() => smallTargets(page)).toEqual([])
   expect(await barriers(page)).toEqual([])
   await shot(screen, `filters-${size.width}`)
 
@@ -43,8 +45,8 @@ test.each([
   await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await saved.selectOption('Done work')
   await row(`Live ${size.width}`).waitFor({ state: 'detached' })
-  expect(await page.getByRole('combobox', { name: 'Lifecycle' }).inputValue()).toBe('Completed')
-  expect(await page.getByRole('combobox', { name: 'Group by' }).inputValue()).toBe('lifecycle')
+  await expect.poll(() => page.getByRole('combobox', { name: 'Lifecycle' }).inputValue()).toBe('Completed')
+  await expect.poll(() => page.getByRole('combobox', { name: 'Group by' }).inputValue()).toBe('lifecycle')
   await page.getByRole('button', { name: 'Remove this filter' }).click()
   await saved.waitFor({ state: 'detached' })
   await row(`Over ${size.width}`).waitFor()
@@ -72,25 +74,29 @@ test.each([
   await page.getByRole('combobox', { name: 'Group by' }).selectOption('tree')
   const below = page.getByRole('list', { name: `Forks and jobs of Parent ${size.width}` })
   await below.waitFor()
-  expect(await below.locator('[data-row]').count()).toBe(3)
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
-  if (size === phone) expect(await smallTargets(page)).toEqual([])
+  await expect.poll(() => below.locator('[data-row]').count()).toBe(3)
+  await expect
+    .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+    .toBeLessThanOrEqual(size.width)
+  if (size === phone) await expect.poll(() => smallTargets(page)).toEqual([])
   expect(await barriers(page)).toEqual([])
   await shot(screen, `tree-${size.width}`)
   const more = page.getByRole('button', { name: '2 more forks and jobs' }).first()
-  expect(await more.getAttribute('aria-expanded')).toBe('false')
+  await expect.poll(() => more.getAttribute('aria-expanded')).toBe('false')
   await more.focus()
   await page.keyboard.press('Enter')
   await expect.poll(() => below.locator('[data-row]').count()).toBe(5)
   await page.getByRole('button', { name: 'Show fewer' }).waitFor()
   await page.locator('[data-row] a').first().focus()
   await page.keyboard.press('ArrowDown')
-  expect(
-    await below
-      .locator('[data-row] a')
-      .first()
-      .evaluate((a) => a === document.activeElement),
-  ).toBe(true)
+  await expect
+    .poll(() =>
+      below
+        .locator('[data-row] a')
+        .first()
+        .evaluate((a) => a === document.activeElement),
+    )
+    .toBe(true)
   expect(errors).toEqual([])
   await page.close()
 })

@@ -17,7 +17,7 @@ const focus = ({ page }: Screen) =>
   })
 
 async function focused(screen: Screen, want: string): Promise<void> {
-  await until(`the focus on ${want}`, async () => (await focus(screen)) === want, 20_000).catch(
+  await until(`the focus on ${want}`, async () => (await focus(screen)) === want).catch(
     async (error: Error) => {
       throw new Error(`${error.message}; it is on ${await focus(screen)}`)
     },

@@ -77,10 +77,11 @@ describe('a new grant', () => {
     for (const button of await line(pocket).getByRole('button').all()) {
       expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(44)
     }
-    expect(
-      await pocket.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
-      'nothing is wider than the phone',
-    ).toBe(true)
+    await expect
+      .poll(() => pocket.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), {
+        message: 'nothing is wider than the phone',
+      })
+      .toBe(true)
   })
 
   test('is gone on every device when it was seen on one, also after a reload', async () => {
@@ -129,7 +130,9 @@ describe('a new grant', () => {
     await clean(pocket)
     await pocket.page.getByRole('button', { name: 'Revoke 2' }).click()
     await listed.waitFor({ state: 'detached' })
-    expect(await pocket.page.locator('[data-device]').filter({ hasText: 'night job' }).count()).toBe(0)
+    await expect
+      .poll(() => pocket.page.locator('[data-device]').filter({ hasText: 'night job' }).count())
+      .toBe(0)
     expect([...desk.errors, ...pocket.errors]).toEqual([])
   })
 })

@@ -78,8 +78,8 @@ describe('hostile text', () => {
     screens.push(plain)
     await readPlain(plain)
     const saved = plain.page.locator('[data-media]', { hasText: 'image/svg+xml' }).locator('a')
-    expect(await saved.getAttribute('download')).toBe('image.svg')
-    expect(await saved.getAttribute('href')).toMatch(/^blob:/)
+    await expect.poll(() => saved.getAttribute('download')).toBe('image.svg')
+    await expect.poll(() => saved.getAttribute('href')).toMatch(/^blob:/)
 
     await screen.composer.fill('/')
     await screen.page.getByRole('option').first().waitFor()
@@ -123,7 +123,7 @@ describe('hostile text', () => {
     screens.push(plain)
     await readPlain(plain)
     expect(await bare(plain)).toEqual([])
-    expect(await plain.page.locator('h3 mark').count()).toBe(2)
+    await expect.poll(() => plain.page.locator('h3 mark').count()).toBe(2)
     expect(await screen.page.title()).not.toMatch(/\u202e/)
     const places = await screen.feed.evaluate((feed) =>
       [...feed.querySelectorAll('mark')].map((m) => m.closest('.title, .file, pre, .path') !== null),
@@ -200,7 +200,7 @@ describe('hostile text', () => {
     await screen.reaches(session, end.seq)
     await readAll(screen)
     const links = screen.feed.locator('a[download]')
-    expect(await links.count()).toBe(20)
+    await expect.poll(() => links.count()).toBe(20)
     const kept = (await hub.event(session, 'user_prompt')).data.attachments!
     expect(kept.map((file) => file.name).join(' ')).toContain('script')
     for (const { sha256 } of kept) {
@@ -325,7 +325,7 @@ async function readPlain(screen: Screen): Promise<void> {
     for (const closed of document.querySelectorAll<HTMLElement>('details:not([open]) > summary'))
       closed.click()
   })
-  expect(await screen.page.locator('.entry').count()).toBeGreaterThan(3)
+  await expect.poll(() => screen.page.locator('.entry').count()).toBeGreaterThan(3)
   expect(await suspects(screen)).toEqual([])
 }
 

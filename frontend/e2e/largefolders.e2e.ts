@@ -57,11 +57,13 @@ test('a folder of 100,000 files is listed in part, with the number of the rest',
   await files()
     .getByText(`${manyFiles - shown} more are not listed.`)
     .waitFor()
-  expect(
-    await files()
-      .getByRole('link', { name: /^seed-/ })
-      .count(),
-  ).toBe(shown)
+  await expect
+    .poll(() =>
+      files()
+        .getByRole('link', { name: /^seed-/ })
+        .count(),
+    )
+    .toBe(shown)
   await shot(screen, 'large-folder')
 })
 
@@ -76,13 +78,15 @@ test('of 5,000 changed files some are listed, and all are counted', async () => 
   const named = await files()
     .getByRole('link', { name: /modified$/ })
     .count()
-  expect(await rest.textContent()).toBe(`${all - named} more are not listed.`)
+  await expect.poll(() => rest.textContent()).toBe(`${all - named} more are not listed.`)
   await shot(screen, 'large-changes')
   // The prompt to commit covers all changed files, including those not listed.
   await files().getByRole('button', { name: 'Commit…' }).click()
   await screen.page.getByRole('button', { name: 'Ask the agent' }).click()
   await screen.composer.waitFor()
-  expect(await screen.composer.inputValue()).toContain('Commit all uncommitted changes in the workspace')
+  await expect
+    .poll(() => screen.composer.inputValue())
+    .toContain('Commit all uncommitted changes in the workspace')
   await screen.composer.fill('')
 })
 
@@ -110,7 +114,7 @@ test('a link out of the workspace is neither opened nor read', async () => {
   expect(await files().getByRole('button', { name: 'out', exact: true }).count()).toBe(0)
   await see('out/secret.txt')
   await files().getByRole('alert').waitFor()
-  expect(await files().textContent()).not.toContain('not of the workspace')
+  await expect.poll(() => files().textContent()).not.toContain('not of the workspace')
   const read = await fetch(`${hub.origin}/api/sessions/${session}/files?path=out`, {
     headers: { authorization: `Bearer ${hub.token}` },
   })

@@ -78,7 +78,7 @@ describe.each([195, 320])('on a screen of %i px', (width) => {
         const root = document.documentElement
         return [...(root.scrollWidth > innerWidth ? [root] : []), ...scroll, ...beyond].map(of)
       })
-    const fits = async (what: string) => expect(await wide(), what).toEqual([])
+    const fits = (what: string) => expect.poll(wide, { message: what }).toEqual([])
     const dialog = page.getByRole('dialog')
     const { keyboard } = page
 

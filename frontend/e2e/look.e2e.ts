@@ -20,22 +20,26 @@ for (const size of [phone, desktop])
     await page.getByLabel('Larger', { exact: true }).focus()
     await page.keyboard.press('Space')
     const chosen = () => page.evaluate(() => ({ ...document.documentElement.dataset }))
-    expect(await chosen()).toMatchObject({ theme: 'dark', text: 'larger' })
-    expect((await font()) / normal).toBeCloseTo(1.35)
+    await expect.poll(() => chosen()).toMatchObject({ theme: 'dark', text: 'larger' })
+    await expect.poll(async () => (await font()) / normal).toBeCloseTo(1.35)
     await shot(screen, `settings-larger-${size.width}`)
     await screen.go(`/s/${session}`)
     await page.reload()
     await screen.reaches(session, at.hub.lastSeq(session))
-    expect(await chosen()).toMatchObject({ theme: 'dark', text: 'larger' })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways').toBe(
-      true,
-    )
+    await expect.poll(() => chosen()).toMatchObject({ theme: 'dark', text: 'larger' })
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), {
+        message: 'no sideways',
+      })
+      .toBe(true)
     expect(await barriers(page)).toEqual([])
     await shot(screen, `session-larger-${size.width}`)
     await screen.go('/settings')
     await page.getByLabel('System', { exact: true }).check()
     await page.getByLabel('Normal', { exact: true }).check()
-    expect(Object.keys(await chosen())).not.toEqual(expect.arrayContaining(['theme', 'text']))
+    await expect
+      .poll(async () => Object.keys(await chosen()))
+      .not.toEqual(expect.arrayContaining(['theme', 'text']))
     await page.close()
   })
 
@@ -43,7 +47,7 @@ test('the options of a choice in Settings are side by side in one control, on a 
   const screen = await at.device.open('/settings', phone)
   const groups = screen.page.getByRole('group').filter({ has: screen.page.getByRole('radio') })
   await groups.nth(1).waitFor() // the screen is a part of its own
-  expect(await groups.count()).toBe(2)
+  await expect.poll(() => groups.count()).toBe(2)
   for (const group of await groups.all()) {
     const boxes = await group.locator('label').evaluateAll((labels) =>
       labels.map((label) => {
@@ -74,7 +78,7 @@ test('if the system asks for more contrast, all text has a contrast of 7:1', asy
   const screen = await at.device.watch(session, desktop)
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, contrast: 'more', reducedMotion: 'reduce' })
-    await expect.poll(() => barriers(screen.page, ['color-contrast-enhanced'])).toEqual([])
+    expect(await barriers(screen.page, ['color-contrast-enhanced'])).toEqual([])
     await shot(screen, `contrast-${colorScheme}`)
   }
   await screen.page.close()

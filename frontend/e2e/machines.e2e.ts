@@ -161,7 +161,7 @@ describe('a session of a machine', () => {
       const copied = () =>
         readFileSync(join(at.hub.data, 'copies', machines[0]!.id, session, 'events.jsonl'), 'utf8')
       expect(whole.startsWith(copied())).toBe(true)
-      expect(copied().length).toBeGreaterThan(1000)
+      await expect.poll(() => copied().length).toBeGreaterThan(1000)
 
       await laptop.start()
       await laptop.event(session, 'turn_end', last)

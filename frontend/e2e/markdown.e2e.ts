@@ -153,8 +153,8 @@ describe('a message of very many small blocks', () => {
         return { nodes, late }
       }, text)
       expect(grown.nodes).toBeLessThan(1_200)
-      // Generous for a slow machine; without a bound on the work a step took seconds.
-      expect(grown.late).toBeLessThan(1_000)
+      // Measured by make soak, on its own: without a bound on the work a step took seconds.
+      if (process.env['ABIDE_SOAK'] !== undefined) expect(grown.late).toBeLessThan(1_000)
       const main = page.locator('main')
       await until('the end', async () => (await main.innerText()).includes('19999'))
       expect(await page.locator('main *').count()).toBeLessThan(1_200)

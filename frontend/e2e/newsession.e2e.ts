@@ -10,6 +10,7 @@ import { Hub } from './rig/hub.ts'
 import { repository } from './rig/git.ts'
 import { folderOf, writeFolder } from './rig/newsession.ts'
 import { shot } from './rig/shot.ts'
+import { alone } from './rig/until.ts'
 
 describe('a new session', () => {
   let hub: Hub
@@ -163,10 +164,10 @@ describe('a new session', () => {
     await field(page, 'First prompt').press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await form(page)
-    expect(await words(page)).toBe('/slow')
+    await expect.poll(() => words(page)).toBe('/slow')
     await field(page, 'First prompt').pressSequentially(' 3')
     await reload(page)
-    expect(await words(page)).toBe('/slow 3')
+    await expect.poll(() => words(page)).toBe('/slow 3')
     await page.close()
 
     const after = (await laptop.open('/')).page
@@ -198,9 +199,9 @@ describe('a new session', () => {
     await writeFolder(page, meanwhile)
     tell()
     await formed(page)
-    expect(await folderOf(page)).toBe(meanwhile)
+    await expect.poll(() => folderOf(page)).toBe(meanwhile)
     await writeFolder(page, '') // an emptied field stays empty, too
-    expect(await folderOf(page)).toBe('')
+    await expect.poll(() => folderOf(page)).toBe('')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.close()
   })
@@ -211,16 +212,18 @@ describe('a new session', () => {
     await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
     await form(page)
     const inForm = page.locator('dialog form :is(textarea, select, input, button)')
-    expect(await inForm.evaluateAll((all) => all.map((e) => e.textContent!.trim() || e.tagName))).toEqual([
-      'TEXTAREA',
-      expect.stringContaining('demo'),
-      expect.stringMatching(/^Folder: /),
-      'INPUT',
-      'Continue a session of this agent…',
-      'Import a session…',
-      'Cancel',
-      'Start',
-    ])
+    await expect
+      .poll(() => inForm.evaluateAll((all) => all.map((e) => e.textContent!.trim() || e.tagName)))
+      .toEqual([
+        'TEXTAREA',
+        expect.stringContaining('demo'),
+        expect.stringMatching(/^Folder: /),
+        'INPUT',
+        'Continue a session of this agent…',
+        'Import a session…',
+        'Cancel',
+        'Start',
+      ])
     const box = (selector: string) => page.locator(`dialog form ${selector}`).first().boundingBox()
     const [prompt, agent, folder] = [
       await box('textarea'),
@@ -235,7 +238,7 @@ describe('a new session', () => {
     const other = inside('other')
     await writeFolder(page, other)
     await page.locator('[data-folder]:focus').waitFor()
-    expect(await folderOf(page)).toBe(other)
+    await expect.poll(() => folderOf(page)).toBe(other)
     await page.keyboard.press('Enter')
     const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
     await chooser.getByRole('list', { name: 'Recent' }).getByRole('button').click()
@@ -263,14 +266,14 @@ describe('a new session', () => {
         return lines.length > 0 && lines.every((line) => line.left >= left && line.right <= right)
       })
     const chip = page.locator('[data-folder]')
-    expect(await chip.textContent()).toContain('a-folder-with-a-long-name-and-a-telling-end')
-    expect(await whole(chip)).toBe(true)
+    await expect.poll(() => chip.textContent()).toContain('a-folder-with-a-long-name-and-a-telling-end')
+    await expect.poll(() => whole(chip)).toBe(true)
     await shot(screen, 'new-session-phone')
     await chip.click()
     const chooser = page.getByRole('dialog', { name: 'Choose a folder' })
     const path = chooser.locator('small.whole')
-    expect(await path.textContent()).toBe(hub.workspace)
-    expect(await whole(path)).toBe(true)
+    await expect.poll(() => path.textContent()).toBe(hub.workspace)
+    await expect.poll(() => whole(path)).toBe(true)
     await shot(screen, 'new-session-folder-phone')
     await chooser.getByLabel('Path').fill('/src')
     await path.waitFor({ state: 'detached' })
@@ -307,7 +310,7 @@ describe('a new session', () => {
   test('requested without the hub waits on the device, and is made once when the hub is back', async () => {
     const screen = await laptop.open('/', phone)
     const { page } = screen
-    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined)) // so that the page loads without the hub
+    await alone(page)
     await form(page)
     await page.keyboard.press('Escape')
     await hub.kill()
@@ -336,7 +339,7 @@ describe('a new session', () => {
   test('requested in the second after the network went waits on the device, with the choices kept there', async () => {
     const screen = await laptop.open('/', phone)
     const { page } = screen
-    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await alone(page)
     await form(page)
     await page.keyboard.press('Escape')
     await page.evaluate(() => localStorage.removeItem('abide.draft.new'))
@@ -361,6 +364,7 @@ describe('a new session', () => {
   test('that waited and is refused shows why, and can be edited in the form', async () => {
     const screen = await laptop.open('/')
     const { page } = screen
+    await alone(page)
     await form(page)
     await page.keyboard.press('Escape')
     await hub.kill()

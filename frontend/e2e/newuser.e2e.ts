@@ -37,8 +37,8 @@ describe.each([
 
   test('sees one button for a new session, the one for the first session', async () => {
     const buttons = screen.page.getByRole('button', { name: /session/i }).filter({ visible: true })
-    expect(await buttons.allTextContents()).toEqual(['Start your first session'])
-    expect(await screen.page.locator('button.main').filter({ visible: true }).count()).toBe(1)
+    await expect.poll(() => buttons.allTextContents()).toEqual(['Start your first session'])
+    await expect.poll(() => screen.page.locator('button.main').filter({ visible: true }).count()).toBe(1)
   })
 
   test('cannot use the link a second time', async () => {

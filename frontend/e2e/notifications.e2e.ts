@@ -395,7 +395,7 @@ describe('notifications', () => {
         await page.getByRole('button', { name: 'Turn on for this device' }).click()
         const box = page.getByRole('switch', { name: 'A turn was interrupted' })
         await box.waitFor()
-        expect(await box.isChecked()).toBe(true)
+        await expect.poll(() => box.isChecked()).toBe(true)
         await box.click()
         await page.getByText('Saved.').waitFor()
         expect(await box.isChecked()).toBe(false)
@@ -405,7 +405,7 @@ describe('notifications', () => {
         await page.reload()
         await gone
         await box.waitFor()
-        expect(await box.isChecked()).toBe(false)
+        await expect.poll(() => box.isChecked()).toBe(false)
         await page.getByRole('switch', { name: /^Quiet hours/ }).click()
         await page.getByLabel('from').waitFor()
         expect(await barriers(page)).toEqual([])

@@ -47,7 +47,7 @@ describe('a session that does not open at once', () => {
     await at.hub.start()
     await page.evaluate(() => (window as unknown as { openUp(): void }).openUp())
     await screen.reaches(session, at.hub.lastSeq(session))
-    expect(await page.getByText('Opening the session…').count()).toBe(0)
+    await expect.poll(() => page.getByText('Opening the session…').count()).toBe(0)
     await page.close()
   })
 

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { phone } from './rig/browser.ts'
 import { Device } from './rig/device.ts'
 import { Hub } from './rig/hub.ts'
+import { keepSummary } from './rig/inpage.ts'
 import { paired } from './rig/paired.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import { Screen } from './rig/screen.ts'
@@ -44,6 +45,7 @@ describe('on a small screen', () => {
     const { seq } = await at.hub.event(session, 'permission_request')
 
     const page = await at.device.browser.window(phone)
+    await page.addInitScript(keepSummary)
     await page.addInitScript(() => {
       const now = Date.now.bind(Date)
       Date.now = () => now() + 3_600_000
@@ -51,7 +53,7 @@ describe('on a small screen', () => {
     const screen = await Screen.open(page, `${at.device.origin}/s/${session}`)
     await screen.reaches(session, seq)
     const card = page.getByRole('region', { name: 'While you were away' })
-    await card.hover() // it leaves by itself, but not while a person uses it
+    await card.waitFor()
     expect(await shifted(page), 'it moves nothing').toBeLessThanOrEqual(0.01)
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 700 })

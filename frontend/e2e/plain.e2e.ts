@@ -127,7 +127,7 @@ describe('a session as one plain page', () => {
     await screen.page.addInitScript(() => localStorage.removeItem('abide.list'))
     await screen.page.reload()
     await covered(screen, 1)
-    expect(await heading.textContent()).toBe(data.title)
+    await expect.poll(() => heading.textContent()).toBe(data.title)
     expect(data.title).toContain('Sort the invoices')
     await screen.page.close()
   })

@@ -38,7 +38,7 @@ async function expectOpenToAll(screen: Screen): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' ? undefined : ofColours
-    await expect.poll(() => barriers(screen.page, rules), { message: colorScheme }).toEqual([])
+    expect(await barriers(screen.page, rules), colorScheme).toEqual([])
   }
 }
 
@@ -192,7 +192,7 @@ describe('a session, played back', () => {
         .join(' ')
         .match(/word .*/s)?.[0]
         .trim()
-    expect(await said(screen)).toBe(words)
+    await expect.poll(() => said(screen)).toBe(words)
     // A step back and forth makes the player show its own feed instead of the live one.
     await screen.page.keyboard.press(',')
     await screen.page.keyboard.press('.')
@@ -316,7 +316,7 @@ describe('a session, played back', () => {
     const files = screen.page.getByRole('combobox', { name: 'Its files' })
     await files.focus()
     await keyboard.press('ArrowDown')
-    expect(await files.inputValue()).toBe('before')
+    await expect.poll(() => files.inputValue()).toBe('before')
     await expectOpenToAll(screen)
     await shot(screen, 'fork-files-wide')
     await screen.page.getByRole('button', { name: /^Fork from event/ }).press('Enter')

@@ -8,7 +8,7 @@ import { Browser, phone } from './rig/browser.ts'
 import { leavings } from './rig/leavings.ts'
 import { paired } from './rig/paired.ts'
 import { Screen } from './rig/screen.ts'
-import { until } from './rig/until.ts'
+import { alone, until } from './rig/until.ts'
 
 interface Manifest {
   start_url: string
@@ -63,7 +63,7 @@ describe('the app on a phone', () => {
     await at.hub.turn(session, '/plan')
     const screen = await at.device.watch(session, phone)
     await screen.reaches(session, at.hub.lastSeq(session))
-    await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await alone(screen.page)
     // The event cache is written a moment after the events arrive.
     await screen.page.waitForFunction(
       ([id, seq]) => JSON.parse(localStorage.getItem('abide.cache') ?? '{}')[id]?.last === seq,
@@ -93,7 +93,7 @@ test('a newer version of the app waits until a person accepts it, and keeps the 
   const site = await preview({ root, pace: 0 })
   const browser = await Browser.start(phone)
   const screen = await Screen.open(await browser.window(phone), `${site.url}/s/${session}`)
-  await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+  await alone(screen.page)
   const worker = join(root, 'sw.js')
   writeFileSync(
     worker,

@@ -126,12 +126,9 @@ describe('prompts written while the agent is busy', () => {
     const menu = by.page.getByRole('menu', { name: 'Send' })
     await hold(by.page.getByRole('button', { name: 'Queue', exact: true }), menu)
     await shot(by, 'stop-and-send-390')
-    expect(await menu.getByRole('menuitem').allInnerTexts()).toEqual([
-      'Queue',
-      'Stop and send',
-      'Send later…',
-      'Run in background…',
-    ])
+    await expect
+      .poll(() => menu.getByRole('menuitem').allInnerTexts())
+      .toEqual(['Queue', 'Stop and send', 'Send later…', 'Run in background…'])
     await menu.getByRole('menuitem', { name: 'Stop and send' }).click()
     await hub.event(id, 'turn_end', second.seq)
 

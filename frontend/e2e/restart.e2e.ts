@@ -22,7 +22,7 @@ describe('a hub that dies in mid-stream', () => {
     expect(await hub.stop()).toBe(0)
   })
 
-  test.each(['/slow 600', '/burst 100000'])(
+  test.each(['/slow 3600', '/burst 100000'])(
     'leaves two pages with exactly the log, after %s',
     async (prompt) => {
       session = await hub.newSession('Killed', 'paced')
@@ -112,7 +112,7 @@ describe('a bad network', () => {
       const session = await hub.newSession(f.name, 'paced')
       const near = await laptop.watch(session)
       const far = await phone.watch(session)
-      await near.prompt('/slow 600')
+      await near.prompt('/slow 3600')
       await until('the stream at the far page', async () => (await far.facts()).seq > 30)
       for (const command of f.fault) await proxy.tell(command)
       await near.reaches(session, hub.lastSeq(session) + 20)

@@ -30,7 +30,7 @@ async function look(screen: Screen, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await screen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const rules = colorScheme === 'light' ? undefined : ofColours
-    await expect.poll(() => barriers(screen.page, rules), { message: colorScheme }).toEqual([])
+    expect(await barriers(screen.page, rules), colorScheme).toEqual([])
     await shot(screen, `${name}-${colorScheme}`)
   }
 }
@@ -110,8 +110,8 @@ describe('an interrupted turn', () => {
   })
 
   test('is resumed from a phone by keyboard alone', async () => {
-    const session = await hub.newSession('Cut off')
-    await hub.prompt(session, '/slow 600')
+    const session = await hub.newSession('Cut off', 'paced')
+    await hub.prompt(session, '/slow 3600')
     await hub.event(session, 'agent_message')
     await hub.kill()
     await hub.start()
@@ -129,7 +129,7 @@ describe('an interrupted turn', () => {
 
   test('of a session that is paused from the palette goes on from its card, and one that rests by a way', async () => {
     const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'calm' })
-    await hub.prompt(session, '/slow 600')
+    await hub.prompt(session, '/slow 3600')
     await hub.event(session, 'agent_message')
     const here = await mobile.watch(session, phone)
     const there = await laptop.watch(session, desktop)
@@ -203,7 +203,7 @@ describe('an interrupted turn', () => {
   async function cutOff(...back: string[]): Promise<string> {
     comes('--mode-option --grouped')
     const { session_id: session } = await hub.api<SessionInfo>('POST', '/api/sessions', { agent: 'moody' })
-    await hub.prompt(session, '/slow 600')
+    await hub.prompt(session, '/slow 3600')
     await hub.event(session, 'agent_message')
     await hub.kill()
     comes('--mode-option --grouped', ...back)
@@ -225,7 +225,7 @@ describe('an interrupted turn', () => {
     await here.page.getByRole('button', { name: 'Details' }).click()
     const details = here.page.getByRole('dialog', { name: 'Details' })
     const model = details.getByRole('combobox', { name: 'Model' })
-    expect(await model.inputValue()).toBe('steady')
+    await expect.poll(() => model.inputValue()).toBe('steady')
     await model.locator('optgroup[label=Careful] option[value=steady]').waitFor({ state: 'attached' })
     await model.locator('optgroup[label=Quick] option[value=hasty]').waitFor({ state: 'attached' })
     await details.getByText('Takes its time').waitFor()
@@ -383,7 +383,7 @@ describe.runIf(existsSync(opencode))('a real agent', () => {
     await card(here).getByText('Interrupted: the hub restarted while a tool was running').waitFor()
     await card(here).getByRole('button', { name: 'Show message' }).click()
     const told = card(here).getByRole('textbox', { name: 'Message to the agent' })
-    expect(await told.inputValue()).toContain('written.txt')
+    await expect.poll(() => told.inputValue()).toContain('written.txt')
     await told.fill(`${await told.inputValue()}\n[[say:going on]]`)
     await shot(here, 'interrupted-opencode-390')
     await card(here).getByRole('button', { name: 'Resume' }).click()

@@ -68,7 +68,7 @@ describe.each([
       else {
         const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim())
         for (let i = 0; i < 6 && (await focused()) !== entry; i++) await page.keyboard.press('ArrowDown')
-        expect(await focused()).toBe(entry)
+        await expect.poll(() => focused()).toBe(entry)
         await page.keyboard.press('Enter')
       }
     }
@@ -93,7 +93,9 @@ describe.each([
     expect(await row('One').getByRole('img', { name: 'Idle' }).count()).toBe(0)
     await hub.prompt(ids['One']!, '/ask')
     await row('One').getByRole('img', { name: 'Needs you' }).waitFor()
-    expect(await row('One').getByRole('img', { name: 'Needs you' }).getAttribute('title')).toBe('Needs you')
+    await expect
+      .poll(() => row('One').getByRole('img', { name: 'Needs you' }).getAttribute('title'))
+      .toBe('Needs you')
     expect(await barriers(screen.page)).toEqual([])
   })
 

@@ -5,7 +5,7 @@ import { Hub } from './rig/hub.ts'
 import { FaultProxy } from './rig/proxy.ts'
 import type { Screen } from './rig/screen.ts'
 import { shot } from './rig/shot.ts'
-import { until } from './rig/until.ts'
+import { alone, until } from './rig/until.ts'
 
 const hostile = '<img src=x onerror="window.rig.ran.push(1)">'
 
@@ -116,7 +116,7 @@ describe.each([
   test('hostile text is shown as text, in the query and in what is found', async () => {
     await field().fill(hostile)
     await said(/match(es)? in 1 session/)
-    expect(await hits().first().locator('mark').allTextContents()).toEqual(hostile.split(' '))
+    await expect.poll(() => hits().first().locator('mark').allTextContents()).toEqual(hostile.split(' '))
     await field().fill(`${hostile} nowhere`)
     await said(`Nothing found for ${hostile} nowhere`)
     expect(await screen.page.locator('.sessions img').count()).toBe(0)
@@ -147,10 +147,10 @@ describe.each([
     await field().press('Escape')
     await screen.page.locator('.sessions .foot').waitFor({ state: 'detached' })
     await screen.page.locator('.sessions [data-entry]').first().waitFor()
-    expect(await field().inputValue()).toBe('')
-    expect(await field().evaluate((input) => input === document.activeElement)).toBe(true)
+    await expect.poll(() => field().inputValue()).toBe('')
+    await expect.poll(() => field().evaluate((input) => input === document.activeElement)).toBe(true)
     await field().press('Escape')
-    expect(await field().evaluate((input) => input === document.activeElement)).toBe(false)
+    await expect.poll(() => field().evaluate((input) => input === document.activeElement)).toBe(false)
   })
 
   test('a search the hub refuses shows why, and is retried', async () => {
@@ -171,7 +171,7 @@ describe.each([
     await screen.page.unroute('**/api/search?*')
     await screen.page.locator('.sessions').getByRole('button', { name: 'Try again' }).click()
     await said('Nothing found for nowhere to be found')
-    expect(await alert.count()).toBe(0)
+    await expect.poll(() => alert.count()).toBe(0)
     // Chromium logs each refused request as an error.
     screen.errors.splice(0, screen.errors.length, ...screen.errors.filter((e) => !e.includes('503')))
   })
@@ -190,14 +190,14 @@ test('without a connection only titles are searched, and the text once it is bac
     const field = page.getByRole('searchbox', { name: 'Search sessions' })
     await field.waitFor()
     // The chunk for the search is in the cache of the service worker, which starts a while after the first screen.
-    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await alone(page)
     await proxy.tell('blackhole')
     await proxy.tell('rst')
     await page.locator('html[data-link=waiting], html[data-link=offline]').waitFor()
     await field.fill('/markdown')
     await page.getByText('Offline. Only titles are searched').waitFor()
     expect(await page.locator('.hit').count()).toBe(0)
-    expect(await page.getByText('Nothing found').count()).toBe(0)
+    await expect.poll(() => page.getByText('Nothing found').count()).toBe(0)
     await field.fill('holidays')
     await page
       .locator('.sessions')
@@ -206,7 +206,7 @@ test('without a connection only titles are searched, and the text once it is bac
     await field.fill('/markdown')
     await proxy.tell('heal')
     await page.locator('.hit').first().waitFor()
-    expect(await page.getByText('Offline. Only titles are searched').count()).toBe(0)
+    await expect.poll(() => page.getByText('Offline. Only titles are searched').count()).toBe(0)
   } finally {
     await device.stop()
     await hub.stop()

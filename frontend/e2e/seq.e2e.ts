@@ -136,7 +136,7 @@ describe('an address that names an event', () => {
     const screen = await open(max + 1_000)
     await screen.page.getByText(`Event ${max + 1_000} is not in this session: it ends at ${max}.`).waitFor()
     await sees(screen, max)
-    expect(await notices(screen)).toHaveLength(1)
+    await expect.poll(() => notices(screen)).toHaveLength(1)
     await screen.page.getByRole('button', { name: 'Dismiss' }).click()
     await until('the notice gone', async () => (await notices(screen)).length === 0)
     await close(screen)
@@ -150,7 +150,7 @@ describe('an address that names an event', () => {
       'the oldest row',
       async () => (await shown(screen, min)) || (await shown(screen, min + 1)) || shown(screen, min + 2),
     )
-    expect(await screen.feed.evaluate((feed) => feed.scrollTop)).toBe(0)
+    await expect.poll(() => screen.feed.evaluate((feed) => feed.scrollTop)).toBe(0)
     expect((await screen.feed.getByText('Loading earlier messages').count()) > 0).toBe(false)
     expect(await shown(screen, max)).toBe(false)
     expect(await notices(screen)).toEqual([])
@@ -163,7 +163,7 @@ describe('an address that names an event', () => {
       const screen = await open(garbage)
       await sees(screen, max)
       expect(await notices(screen)).toEqual([])
-      expect(await screen.page.locator('html').getAttribute('data-window')).toBe('')
+      await expect.poll(() => screen.page.locator('html').getAttribute('data-window')).toBe('')
       await close(screen)
     },
   )

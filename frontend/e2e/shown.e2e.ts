@@ -28,8 +28,8 @@ describe('a message of an agent', () => {
     ] as const) {
       await turn(rig.hub, session, { sessionUpdate: 'usage_update', used, size: 200_000 })
       await head.getByText(shown, { exact: true }).waitFor()
-      expect(await tokens.getAttribute('title')).toBe(`${used} of 200000 tokens of context`)
-      expect(await tokens.count()).toBe(1)
+      await expect.poll(() => tokens.getAttribute('title')).toBe(`${used} of 200000 tokens of context`)
+      await expect.poll(() => tokens.count()).toBe(1)
     }
     expect(screen.errors).toEqual([])
     await screen.page.close()

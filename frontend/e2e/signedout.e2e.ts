@@ -36,7 +36,7 @@ describe('a device whose sign-in was revoked', () => {
     const signedOut = page.getByRole('heading', { name: 'This device is signed out' })
     await signedOut.waitFor()
     await page.getByText('kept on this device').waitFor()
-    expect(await page.title()).toBe('abide')
+    await expect.poll(() => page.title()).toBe('abide')
     await until('nothing kept of the session', async () => (await kept()).pages === 0)
     expect((await kept()).words).not.toContain('secret')
     await page.reload()
@@ -44,7 +44,7 @@ describe('a device whose sign-in was revoked', () => {
     await page.getByLabel('Pairing link or code').fill(at.hub.pairLink())
     await page.getByRole('button', { name: 'Pair' }).click()
     await composer.waitFor()
-    expect(await composer.inputValue()).toBe('half a thought')
+    await expect.poll(() => composer.inputValue()).toBe('half a thought')
   })
 
   test('stays paired when an old refusal arrives while it connects', async () => {

@@ -48,7 +48,7 @@ describe('a tab that meets a hub of another version', () => {
       await strip('this page is older').getByRole('button', { name: 'Reload' }).click()
       await strip('this page is older').waitFor({ state: 'detached' })
       await screen.reaches(session, 1)
-      expect(await screen.composer.inputValue()).toBe(draft)
+      await expect.poll(() => screen.composer.inputValue()).toBe(draft)
     },
   )
 
@@ -62,7 +62,7 @@ describe('a tab that meets a hub of another version', () => {
     await strip('hub has been updated').getByRole('button', { name: 'Reload' }).click()
     await until('the prompt at the hub', () => prompts().length === 1)
     await screen.feed.getByText('Written in between').waitFor()
-    expect(await screen.composer.inputValue()).toBe(draft)
+    await expect.poll(() => screen.composer.inputValue()).toBe(draft)
     expect(prompts()).toEqual(['Written in between'])
   })
 

@@ -108,7 +108,7 @@ describe('a page that starts', () => {
     await screen.page.unroute(/\/assets\/Settings-/)
     await failed.getByRole('button', { name: 'Try again' }).click()
     await screen.page.getByRole('heading', { name: 'Settings' }).waitFor()
-    expect(await failed.count()).toBe(0)
+    await expect.poll(() => failed.count()).toBe(0)
     await screen.page.close()
   })
 
@@ -155,7 +155,7 @@ describe('a page that starts', () => {
     await screen.go('/settings')
     const failed = screen.page.getByRole('alert').filter({ hasText: 'This part of the app failed: ' })
     await failed.waitFor()
-    expect(await failed.innerText(), 'the words of the error').toMatch(/null/)
+    await expect.poll(() => failed.innerText(), { message: 'the words of the error' }).toMatch(/null/)
     await until('the error, told to the console too', () => screen.errors.length > 0)
     // The list still works, also with new sessions.
     await at.hub.newSession('Come meanwhile')
@@ -163,7 +163,7 @@ describe('a page that starts', () => {
     await screen.page.unroute('**/api/devices')
     await failed.getByRole('button', { name: 'Try again' }).click()
     await screen.page.locator('[data-device]').first().waitFor()
-    expect(await failed.count()).toBe(0)
+    await expect.poll(() => failed.count()).toBe(0)
     await screen.page.close()
   })
 })

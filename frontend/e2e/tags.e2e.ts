@@ -5,7 +5,7 @@ import { phone } from './rig/browser.ts'
 import { paired } from './rig/paired.ts'
 import { shot } from './rig/shot.ts'
 import { smallTargets } from './rig/targets.ts'
-import { tap } from './rig/touch.ts'
+import { pressFor, tap } from './rig/touch.ts'
 import { until } from './rig/until.ts'
 
 const at = paired()
@@ -31,14 +31,14 @@ test.each([
     await details.getByText(tag, { exact: true }).waitFor()
     await expect.poll(() => field.inputValue()).toBe('')
   }
-  expect(await tags()).toEqual([release, 'needs review'])
+  await expect.poll(() => tags()).toEqual([release, 'needs review'])
   await field.fill('a,b')
   await page.keyboard.press('Enter')
   await details.getByText('a tag has 1 to 40 printable characters and no comma').waitFor()
   expect(await field.inputValue(), 'what was typed stays').toBe('a,b')
   await field.fill('')
   await shot(screen, `tags-details-${size.width}`)
-  if (touch) expect(await smallTargets(page)).toEqual([])
+  if (touch) await expect.poll(() => smallTargets(page)).toEqual([])
   expect(await barriers(page)).toEqual([])
   const remove = details.getByRole('button', { name: 'Remove the tag needs review' })
   if (touch) await tap(remove)
@@ -57,16 +57,12 @@ test.each([
   const tag = row(name).getByRole('button', { name: `Tag: ${release}` })
   await tag.waitFor()
   await shot(screen, `tags-list-${size.width}`)
-  if (touch) expect(await smallTargets(page)).toEqual([])
-  if (touch)
-    await until(
-      'the list narrowed',
-      async () => (await tap(tag), page.locator('[data-filter=tag]').isVisible()),
-    )
+  if (touch) await expect.poll(() => smallTargets(page)).toEqual([])
+  if (touch) await pressFor(page.locator('[data-filter=tag]'), () => tap(tag))
   else await tag.click()
   await row(`Other ${size.width}`).waitFor({ state: 'detached' })
-  expect(await page.locator('[data-row] .name').allInnerTexts()).toEqual([name])
-  expect(await page.locator('[data-filter=tag]').inputValue()).toBe(release)
+  await expect.poll(() => page.locator('[data-row] .name').allInnerTexts()).toEqual([name])
+  await expect.poll(() => page.locator('[data-filter=tag]').inputValue()).toBe(release)
   await shot(screen, `tags-filter-${size.width}`)
   expect(await barriers(page)).toEqual([])
   expect(screen.errors.filter((error) => !error.includes('400'))).toEqual([])

@@ -134,12 +134,16 @@ describe('a session', () => {
     const page = await fromDisk(file)
     const asked = hub.events(session).find((e) => e.type === 'user_prompt')!
     await page.page.locator(`html[data-seq="${asked.seq}"]`).waitFor()
-    expect(await page.page.getByRole('heading', { level: 1 }).textContent()).toBe('Recorded')
-    expect(await page.page.locator('#about').textContent()).toMatch(/^claude · .*20\d\d.* · 1 turn · /)
-    expect(await page.page.locator('#chapters').textContent()).toMatch(/Go on\.?|Show me/)
-    expect(await page.page.locator('#chapters').textContent()).toContain('Turn 1 · Done')
-    expect(await page.page.locator('#marks .prompt').getAttribute('d')).not.toBe('')
-    expect(await page.page.locator('#feed .diff .l.add, #feed .prose code').count()).toBeGreaterThan(0)
+    await expect.poll(() => page.page.getByRole('heading', { level: 1 }).textContent()).toBe('Recorded')
+    await expect
+      .poll(() => page.page.locator('#about').textContent())
+      .toMatch(/^claude · .*20\d\d.* · 1 turn · /)
+    await expect.poll(() => page.page.locator('#chapters').textContent()).toMatch(/Go on\.?|Show me/)
+    await expect.poll(() => page.page.locator('#chapters').textContent()).toContain('Turn 1 · Done')
+    await expect.poll(() => page.page.locator('#marks .prompt').getAttribute('d')).not.toBe('')
+    await expect
+      .poll(() => page.page.locator('#feed .diff .l.add, #feed .prose code').count())
+      .toBeGreaterThan(0)
     for (const [size, kind] of [
       [desktop, 'wide'],
       [phone, 'phone'],
@@ -160,11 +164,11 @@ describe('a session', () => {
     await page.page.locator(`html[data-seq="${last}"]`).waitFor()
     // Markdown as the app shows it.
     const end = page.page.locator('#feed .message').last()
-    expect(await end.locator('li strong, li em, li a').count()).toBeGreaterThan(0)
-    expect(await end.locator('pre code').first().textContent()).toContain('hello from')
-    expect(await page.page.locator('#feed .message').allTextContents()).not.toContainEqual(
-      expect.stringMatching(/\*\*|```/),
-    )
+    await expect.poll(() => end.locator('li strong, li em, li a').count()).toBeGreaterThan(0)
+    await expect.poll(() => end.locator('pre code').first().textContent()).toContain('hello from')
+    await expect
+      .poll(() => page.page.locator('#feed .message').allTextContents())
+      .not.toContainEqual(expect.stringMatching(/\*\*|```/))
     expect((await page.watched()).violations).toEqual([])
     expect(page.requests.filter((url) => !url.startsWith('file:'))).toEqual([])
     expect(await barriers(page.page)).toEqual([])
@@ -207,7 +211,9 @@ describe('a session', () => {
     expect(ran, 'scripts that ran').toEqual([])
     expect(violations, 'what the policy had to stop').toEqual([])
     expect(page.requests.filter((url) => !url.startsWith('file:'))).toEqual([])
-    expect(await page.page.locator('script').count(), 'the events and the player').toBe(2)
+    await expect
+      .poll(() => page.page.locator('script').count(), { message: 'the events and the player' })
+      .toBe(2)
     expect(page.errors).toEqual([])
     await page.page.close()
   })

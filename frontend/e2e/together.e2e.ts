@@ -12,7 +12,7 @@ test('seven sessions that a restart interrupted are resumed by one tap, or some 
   const all: string[] = []
   for (let n = 1; n <= 7; n++) {
     const session = await at.hub.newSession(`Job ${n}`, 'paced')
-    await at.hub.prompt(session, '/slow 600')
+    await at.hub.prompt(session, '/slow 3600')
     await at.hub.event(session, 'agent_message')
     all.push(session)
   }
@@ -22,7 +22,9 @@ test('seven sessions that a restart interrupted are resumed by one tap, or some 
   const { page } = screen
   const banner = page.getByRole('region', { name: 'Interrupted sessions' })
   await banner.getByText('7 sessions were interrupted.').waitFor()
-  expect(await page.locator('[data-entry]', { hasText: 'Interrupted: the hub restarted.' }).count()).toBe(7)
+  await expect
+    .poll(() => page.locator('[data-entry]', { hasText: 'Interrupted: the hub restarted.' }).count())
+    .toBe(7)
   expect(await barriers(page)).toEqual([])
   await shot(screen, 'together-390')
 
@@ -30,7 +32,10 @@ test('seven sessions that a restart interrupted are resumed by one tap, or some 
   const selected = page.getByRole('group', { name: 'Selected sessions' })
   await selected.getByText('7 selected').waitFor()
   await shot(screen, 'together-chosen-390')
-  for (const n of [1, 2, 3, 4, 5, 6]) await tap(page.getByRole('checkbox', { name: new RegExp(`Job ${n}`) }))
+  for (const n of [1, 2, 3, 4, 5, 6]) {
+    const box = page.getByRole('checkbox', { name: new RegExp(`Job ${n}`) })
+    await pressFor(selected.getByText(`${7 - n} selected`), () => tap(box))
+  }
   await tap(selected.getByRole('button', { name: 'Resume' }))
   expect((await at.hub.event(all[6]!, 'interruption_settled')).data.outcome).toBe('resumed')
   await banner.getByText('6 sessions were interrupted.').waitFor()

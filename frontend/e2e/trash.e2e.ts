@@ -34,9 +34,11 @@ for (const size of [phone, desk])
     await shot(screen, `trash-undone-${size.width}`)
     // A tap just after rows have moved is not taken.
     await until('the session', async () => {
-      const there = new URL(page.url()).pathname === `/s/${id}`
-      if (!there) await (size === phone ? tap(row) : row.click({ timeout: 1_000 }).catch(() => {}))
-      return there
+      await (size === phone ? tap(row, 1_000) : row.click({ timeout: 1_000 })).catch(() => {})
+      return page.waitForURL(`**/s/${id}`, { timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      )
     })
     await screen.reaches(id, at.hub.lastSeq(id))
 

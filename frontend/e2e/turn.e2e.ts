@@ -72,7 +72,7 @@ describe('a person decides from a phone', () => {
     const screen = await mobile.watch(session, phone)
     await screen.prompt('/ask')
     await screen.permission.waitFor()
-    expect(await screen.permission.locator('[data-remember]').inputValue()).toBe('')
+    await expect.poll(() => screen.permission.locator('[data-remember]').inputValue()).toBe('')
     await screen.permission.locator('[data-remember]').selectOption('session')
     await shot(screen, 'remember-390')
     await screen.answer('Allow in this session')
@@ -84,7 +84,7 @@ describe('a person decides from a phone', () => {
     const second = await hub.event(session, 'turn_end', ruled.seq)
     await screen.reaches(session, second.seq)
     await screen.feed.getByText(/Allow once — by a rule .+ made/).waitFor()
-    expect(await screen.permission.count()).toBe(0)
+    await expect.poll(() => screen.permission.count()).toBe(0)
     await menu(screen, 'Rules…')
     const rules = screen.page.getByRole('dialog', { name: 'Rules' })
     await rules.locator('[data-rule]').waitFor()
@@ -95,7 +95,7 @@ describe('a person decides from a phone', () => {
     await rules.getByRole('button', { name: 'Close' }).click()
     await screen.prompt('/ask')
     await screen.permission.waitFor()
-    expect(await screen.permission.locator('[data-remember]').inputValue()).toBe('')
+    await expect.poll(() => screen.permission.locator('[data-remember]').inputValue()).toBe('')
     await screen.answer('Allow once')
     await hub.event(session, 'turn_end', second.seq)
     await screen.page.close()
@@ -130,11 +130,9 @@ describe('a person decides from a phone', () => {
     await screen.composer.fill('Water the plants')
     const when = screen.page.getByRole('menu', { name: 'Send' })
     await hold(screen.page.getByRole('button', { name: 'Send', exact: true }), when)
-    expect(await when.getByRole('menuitem').allInnerTexts()).toEqual([
-      'Send now',
-      'Send later…',
-      'Run in background…',
-    ])
+    await expect
+      .poll(() => when.getByRole('menuitem').allInnerTexts())
+      .toEqual(['Send now', 'Send later…', 'Run in background…'])
     await shot(screen, 'send-menu-390')
     await when.getByRole('menuitem', { name: 'Send later…' }).click()
     const dialog = screen.page.getByRole('dialog', { name: 'Send later' })
@@ -147,7 +145,7 @@ describe('a person decides from a phone', () => {
     expect(Date.parse(due!) - before).toBeGreaterThanOrEqual(10 * 60_000)
     expect(Date.parse(due!) - Date.now()).toBeLessThanOrEqual(10 * 60_000)
     await shot(screen, 'scheduled-390')
-    expect(await screen.composer.inputValue()).toBe('')
+    await expect.poll(() => screen.composer.inputValue()).toBe('')
     expect(hub.events(session).filter((e) => e.type === 'user_prompt')).toEqual([])
     const wide = await laptop.watch(session, desktop)
     await wide.page.getByRole('region', { name: 'Queue' }).getByText('1 queued').waitFor()

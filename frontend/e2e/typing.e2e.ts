@@ -29,11 +29,11 @@ test('text typed after a session was opened from the list is in the composer, co
   // The same if the focus is on an element that takes no text.
   await screen.page.locator(`a[href="/s/${session}"]`).focus()
   await screen.page.keyboard.type('hello cat')
-  expect(await screen.composer.inputValue()).toBe('hello cat')
+  await expect.poll(() => screen.composer.inputValue()).toBe('hello cat')
   expect(await screen.page.locator('dialog[open]').count()).toBe(0)
   await screen.composer.fill('')
   await screen.page.keyboard.press('ArrowUp')
-  expect(await screen.composer.inputValue()).toBe('/plan')
+  await expect.poll(() => screen.composer.inputValue()).toBe('/plan')
   await screen.composer.fill('')
   await screen.page.close()
 })
@@ -48,7 +48,7 @@ test('a question has the focus once its session is open, ignores typed words, an
   )
   await until('an answer to count', () => screen.permission.locator('[data-option]').first().isEnabled())
   await screen.page.keyboard.type('all is well')
-  expect(await screen.composer.inputValue()).toBe('all is well')
+  await expect.poll(() => screen.composer.inputValue()).toBe('all is well')
   await screen.page.keyboard.press('Escape')
   await screen.page.keyboard.press('Escape')
   const { data } = await hub.event(session, 'turn_end')
@@ -75,9 +75,13 @@ test('the first Tab skips the list and goes to the question, and the next ones r
     document.body.removeAttribute('tabindex')
   })
   await page.keyboard.press('Tab')
-  expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe('Skip the list')
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.textContent?.trim()))
+    .toBe('Skip the list')
   await page.keyboard.press('Enter')
-  expect(await page.evaluate(() => document.activeElement?.hasAttribute('data-permission'))).toBe(true)
+  await expect
+    .poll(() => page.evaluate(() => document.activeElement?.hasAttribute('data-permission')))
+    .toBe(true)
   const atAnAnswer = () => page.evaluate(() => document.activeElement?.hasAttribute('data-option') ?? false)
   let stops = 0
   while (!(await atAnAnswer()) && stops < 9) {
@@ -125,7 +129,7 @@ test('letters typed while a dialog is loaded are in its field, whichever dialog 
     const at = page.locator('dialog').getByLabel(field)
     await at.waitFor()
     await page.keyboard.type('hello')
-    expect(await at.inputValue(), part).toBe('Say hello')
+    await expect.poll(() => at.inputValue(), { message: part }).toBe('Say hello')
     await page.close()
   }
   await early(

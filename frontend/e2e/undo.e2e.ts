@@ -34,7 +34,7 @@ test.each([
   }
   await open()
   await dialog.getByText('notes.txt').waitFor()
-  expect(await dialog.getByText('edited since').count()).toBe(2)
+  await expect.poll(() => dialog.getByText('edited since').count()).toBe(2)
   expect(await barriers(page)).toEqual([])
   await shot(screen, `undo-${on}`)
   await dialog.getByRole('button', { name: 'Overwrite and go back' }).click()

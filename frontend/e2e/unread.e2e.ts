@@ -47,8 +47,12 @@ describe('a desktop and a phone of one person', () => {
     await wide.go(`/s/${id}`)
     await wide.reaches(id, hub.lastSeq(id))
     await until('read on the phone', async () => (await unread(small)) === 0)
-    expect(await read()).toBe(hub.lastSeq(id))
-    expect(await small.page.locator('html[data-link=open]').count(), 'the phone was not loaded anew').toBe(1)
+    await expect.poll(() => read()).toBe(hub.lastSeq(id))
+    await expect
+      .poll(() => small.page.locator('html[data-link=open]').count(), {
+        message: 'the phone was not loaded anew',
+      })
+      .toBe(1)
     for (const screen of [wide, small]) expect(screen.errors).toEqual([])
   })
 
@@ -109,7 +113,7 @@ describe('a desktop and a phone of one person', () => {
             .filter((row) => getComputedStyle(row.parentElement!, '::before').content === '"New"')
             .map((row) => Number((row as HTMLElement).dataset['seq'])),
         )
-    expect(await ruled()).toEqual([first])
+    await expect.poll(() => ruled()).toEqual([first])
     // The pixels by which the word overlaps the row above and the row below, beyond their padding.
     const over = await screen.feed.locator(`article[data-seq="${first}"]`).evaluate((row) => {
       const slot = row.parentElement!

@@ -86,7 +86,7 @@ describe('the text a person wrote', () => {
     await hub.kill()
     await two.page.locator('html:not([data-link=open])').waitFor()
     await one.prompt('/slow 1')
-    await seen(two, 'queued').getByText('/slow 1').waitFor({ timeout: 5_000 })
+    await seen(two, 'queued').getByText('/slow 1').waitFor()
     await hub.start()
     await hub.event(session, 'turn_end')
     for (const screen of [one, two]) await seen(screen, 'queued').waitFor({ state: 'detached' })
@@ -97,9 +97,9 @@ describe('the text a person wrote', () => {
     await seen(two, 'queued').getByText('/slow 2').waitFor()
     await one.page.close()
     await hub.start()
-    await until('the prompt of the closed tab', () => asked(session).length === 2, 20_000)
+    await until('the prompt of the closed tab', () => asked(session).length === 2)
     expect(asked(session)).toEqual(['/slow 1', '/slow 2'])
-    expect(await seen(two, 'queued').count()).toBe(0)
+    await expect.poll(() => seen(two, 'queued').count()).toBe(0)
     await two.page.close()
   })
 
@@ -124,7 +124,7 @@ describe('the text a person wrote', () => {
     await failed(two).getByRole('button', { name: 'Edit' }).click()
     expect((await two.composer.inputValue()).endsWith('€ the end')).toBe(true)
     for (const screen of [one, two]) await failed(screen).waitFor({ state: 'detached' })
-    expect(await one.page.evaluate(() => localStorage.getItem('abide.outbox.failing'))).toBe(null)
+    await expect.poll(() => one.page.evaluate(() => localStorage.getItem('abide.outbox.failing'))).toBe(null)
     await one.page.close()
     await two.page.close()
   })
@@ -166,7 +166,7 @@ describe('the text a person wrote', () => {
 
     test('can be edited by keys only, and the focus returns to where the edit began', async () => {
       await begin('first words')
-      expect(await focused()).toBe('Queued prompt')
+      await expect.poll(() => focused()).toBe('Queued prompt')
       await screen.page.keyboard.press('Control+A')
       await screen.page.keyboard.type('other words')
       await screen.page.keyboard.press('Control+Enter')

@@ -20,24 +20,34 @@ for (const size of [phone, desk])
       await page.getByRole('button', { name: 'Usage: tokens and cost' }).click()
       await until('the screen', () => new URL(page.url()).pathname === '/usage')
       await page.getByRole('img', { name: /Tokens by day, the last 30 days/ }).waitFor()
-      expect(
-        await page
-          .getByRole('img', { name: /Tokens by day/ })
-          .locator('rect')
-          .count(),
-      ).toBe(1)
+      await expect
+        .poll(() =>
+          page
+            .getByRole('img', { name: /Tokens by day/ })
+            .locator('rect')
+            .count(),
+        )
+        .toBe(1)
       const budgets = page.getByRole('list', { name: 'Budgets of today' })
-      expect(await budgets.textContent()).toMatch(/work\s*[1-9][0-9] % of today’s budget of 1.0k tokens/)
-      expect(await budgets.getByRole('progressbar', { name: /% of today’s budget/ }).count()).toBe(1)
+      await expect
+        .poll(() => budgets.textContent())
+        .toMatch(/work\s*[1-9][0-9] % of today’s budget of 1.0k tokens/)
+      await expect
+        .poll(() => budgets.getByRole('progressbar', { name: /% of today’s budget/ }).count())
+        .toBe(1)
       await page.getByText('Days as a table').click()
       const { total } = await at.hub.api<{ total: { tokens: number; turns: number } }>('GET', '/api/usage')
       expect(total.tokens).toBeGreaterThan(0)
       const agent = page.getByRole('list', { name: 'By agent' }).getByRole('listitem')
-      expect(await agent.textContent()).toMatch(new RegExp(`^demo .* ${total.turns} turns?$`))
-      expect(await page.getByRole('table', { name: 'Usage by day' }).getByRole('row').count()).toBe(2)
+      await expect.poll(() => agent.textContent()).toMatch(new RegExp(`^demo .* ${total.turns} turns?$`))
+      await expect
+        .poll(() => page.getByRole('table', { name: 'Usage by day' }).getByRole('row').count())
+        .toBe(2)
       await page.getByRole('combobox', { name: 'Time' }).selectOption('7')
       await page.getByRole('img', { name: /the last 7 days/ }).waitFor()
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
+      await expect
+        .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+        .toBeLessThanOrEqual(size.width)
       expect(await barriers(page)).toEqual([])
       await shot(screen, `usage-${size.width}-${theme}`)
       expect(errors).toEqual([])

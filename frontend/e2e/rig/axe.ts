@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults, RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
+import { elapse } from './until.ts'
 
 const require = createRequire(import.meta.url)
 const source = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
@@ -19,8 +20,21 @@ const exceptions = [
   { rule: 'target-size', element: /^<button class="to [^>]*aria-label="Line / },
 ]
 
-/** The accessibility violations in the page, by all rules or by `rules`. Each is a line with the rule and the element. */
+/**
+ * The accessibility violations in the page that last, by all rules or by `rules`. Each is a line with the rule and the
+ * element. Parts that load late and colours in transition may violate a rule for a moment, so this retries for up to
+ * 20 s.
+ */
 export async function barriers(page: Page, rules?: string[]): Promise<string[]> {
+  const deadline = Date.now() + 20_000
+  for (;;) {
+    const found = await look(page, rules)
+    if (found.length === 0 || Date.now() > deadline) return found
+    await elapse(50)
+  }
+}
+
+async function look(page: Page, rules?: string[]): Promise<string[]> {
   // axe is half a megabyte: inject it only once per page.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(source)
   const options: RunOptions = {

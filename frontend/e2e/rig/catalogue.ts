@@ -7,7 +7,6 @@ import { preview, type Preview } from '../../dev/preview.mjs'
 import { barriers, ofColours } from './axe.ts'
 import { Browser, desktop, phone } from './browser.ts'
 import { leavings } from './leavings.ts'
-import { elapse } from './until.ts'
 
 const picture = resolve(import.meta.dirname, '../../public/icons/apple-180.png')
 const sizes = [
@@ -130,16 +129,8 @@ export class View {
     await this.page.waitForFunction(() => !document.querySelector('.prose.plain'))
   }
 
-  /**
-   * The accessibility violations that last. Parts that load late and colours in transition may violate a rule
-   * for a moment, so this retries for up to 20 s.
-   */
-  async barriers(rules = this.rules): Promise<string[]> {
-    const deadline = Date.now() + 20_000
-    for (;;) {
-      const found = await barriers(this.page, rules)
-      if (found.length === 0 || Date.now() > deadline) return found
-      await elapse(50)
-    }
+  /** The accessibility violations that last. */
+  barriers(rules = this.rules): Promise<string[]> {
+    return barriers(this.page, rules)
   }
 }

@@ -29,6 +29,17 @@ declare global {
   }
 }
 
+/**
+ * Runs in the page: what says "While you were away" stays, as it does under a pointer. It leaves by itself after 8 s,
+ * which a busy machine may take to look at it.
+ */
+export function keepSummary(): void {
+  new MutationObserver(() => {
+    const summary = document.querySelector('[aria-label="While you were away"]')
+    summary?.dispatchEvent(new PointerEvent('pointerenter'))
+  }).observe(document, { childList: true, subtree: true })
+}
+
 /** Installed with addInitScript, so it must not use anything outside this function. */
 export function watch(): void {
   const rig: Window['rig'] = {

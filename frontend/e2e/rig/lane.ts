@@ -9,7 +9,7 @@ import { expectWhole } from './oracle.ts'
 import { FaultProxy } from './proxy.ts'
 import type { Screen } from './screen.ts'
 import { fallAsleep, leftByRig, type Sleep } from './sleep.ts'
-import { elapse, until } from './until.ts'
+import { alone, elapse, until } from './until.ts'
 
 /** The faults of the connection while the page sleeps. */
 export const faults = ['none', 'stall', 'rst', 'fin', 'restart', 'blackhole'] as const
@@ -44,7 +44,7 @@ export class Lane {
     const phone = await Device.pair(hub, { origin: proxy.origin, size: phoneSize })
     const screen = await phone.open('/', phoneSize)
     // Wait for the service worker: when it claims the pages, the browser evicts those in the back/forward cache.
-    await screen.page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await alone(screen.page)
     return new Lane(sleep, hub, proxy, phone, screen)
   }
 
@@ -130,7 +130,7 @@ export class Lane {
     await this.screen.reaches(this.#session, 1)
     if (moment === 'mid-stream') {
       // The agent must still be streaming when the hub is killed, however long the page takes to fall asleep.
-      await this.screen.prompt(fault === 'restart' ? '/slow 600' : '/slow 15')
+      await this.screen.prompt(fault === 'restart' ? '/slow 3600' : '/slow 15')
       await this.screen.reaches(this.#session, 21)
     } else if (moment === 'a permission open') {
       await this.screen.prompt('/ask')

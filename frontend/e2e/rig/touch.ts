@@ -1,9 +1,9 @@
 // Taps on a touch screen, which a page of the size `phone` has.
 import type { Locator } from 'playwright-core'
 
-/** Taps an element. Fails if it is not visible, moves, or is covered by another element. */
-export async function tap(at: Locator): Promise<void> {
-  await at.click({ trial: true })
+/** Taps an element. Fails if it is not visible, moves, or is covered by another element, for so many ms. */
+export async function tap(at: Locator, timeout = 60_000): Promise<void> {
+  await at.click({ trial: true, timeout })
   const { coarse, opacity, x, y } = await at.evaluate((element) => {
     const { left, top, width, height } = element.getBoundingClientRect()
     const coarse = matchMedia('(pointer: coarse)').matches
@@ -26,8 +26,9 @@ export async function pressFor(there: Locator, press: () => Promise<void>): Prom
   await there.waitFor()
 }
 
-/** Holds a finger on an element until what a long press does is there. */
+/** Holds a finger on an element, once it moves no more, until what a long press does is there. */
 export async function hold(at: Locator, there: Locator): Promise<void> {
+  await at.click({ trial: true })
   const { x, y, width, height } = (await at.boundingBox())!
   const cdp = await at.page().context().newCDPSession(at.page())
   const touchPoints = [{ x: x + Math.min(width / 2, 60), y: y + height / 2 }]

@@ -1,3 +1,5 @@
+import type { Page } from 'playwright-core'
+
 /** Polls until check returns a value, and returns it; after `within` ms it fails and names the condition. */
 export async function until<T>(
   what: string,
@@ -11,6 +13,11 @@ export async function until<T>(
     if (Date.now() > deadline) throw new Error(`timed out after ${within} ms waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
+}
+
+/** Waits until the service worker has the page, which is then loaded without the hub, and its parts too. */
+export async function alone(page: Page): Promise<void> {
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
 }
 
 /** Waits, for tests that are about time: a sleep, a silence. */
