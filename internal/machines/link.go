@@ -183,11 +183,15 @@ func (c *Connection) close() {
 	l.listing.Lock() // what it said last is taken, and no more will be
 	met := l.met()
 	l.listing.Unlock()
+	if met { // before it is seen away: since when is told from then on, and after a restart
+		h.left(l.id)
+	}
 	h.mu.Lock()
 	delete(h.links, l.id)
 	h.mu.Unlock()
 	if met {
-		h.left(l.id)
+		h.rows.touch(l.id)
+		h.logger.Info("a machine is away", "machine", l.id)
 	}
 	close(l.over)
 	h.carried.Done()
@@ -205,8 +209,6 @@ func (h *Home) left(id string) {
 	if err != nil {
 		h.logger.Error("when a machine left could not be written", "machine", id, "err", err)
 	}
-	h.rows.touch(id)
-	h.logger.Info("a machine is away", "machine", id)
 }
 
 // takeHello learns what a machine says of itself, and answers.
