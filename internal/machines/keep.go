@@ -84,6 +84,7 @@ func noteOpened(dir string) {
 	path, now := filepath.Join(dir, openedName), time.Now()
 	if os.Chtimes(path, now, now) != nil {
 		_ = os.WriteFile(path, nil, 0o600)
+		_ = os.Chtimes(path, now, now) // the disk's own clock is coarse: two copies would have one time
 	}
 }
 
