@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,6 +92,7 @@ type pair struct {
 	dir    string // of home
 	home   *Home
 	server *httptest.Server
+	answer atomic.Pointer[http.Handler] // what answers home's address, if it is not home
 	hub    *fakeHub
 	member *Member
 	stop   context.CancelFunc
@@ -126,6 +128,10 @@ func newPairWith(t *testing.T, o HomeOptions, of MemberOptions) *pair {
 
 // serveHome is what package server does for machines.
 func (p *pair) serveHome(w http.ResponseWriter, r *http.Request) {
+	if answer := p.answer.Load(); answer != nil {
+		(*answer).ServeHTTP(w, r)
+		return
+	}
 	refuse := func(status int, err error) {
 		w.WriteHeader(status)
 		json.NewEncoder(w).Encode(wire.Refused{Error: wire.Refusal{Message: err.Error()}})
@@ -169,7 +175,7 @@ func (p *pair) join(allow Allow) {
 	p.until(func(m Machine) bool { return m.Connected })
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func (p *pair) until(is func(Machine) bool) Machine {
 	p.t.Helper()
