@@ -129,7 +129,7 @@ func TestASocketAtHomeFollowsASessionOfAMachine(t *testing.T) {
 	socket.send(&wire.Observe{RequestID: "r", SessionID: there.ID()})
 	applied := event.Seq(0)
 	follow := func(until func(wire.Message) bool) {
-		for done := false; !done; {
+		for done := until(nil); !done; {
 			m := socket.next()
 			switch m := m.(type) {
 			case *wire.EventsLoaded:
@@ -149,6 +149,7 @@ func TestASocketAtHomeFollowsASessionOfAMachine(t *testing.T) {
 	})
 	socket.send(&wire.Prompt{RequestID: "p", SessionID: there.ID(), PromptID: "p1", Text: "say two"})
 	follow(func(m wire.Message) bool { r, ok := m.(*wire.PromptReceived); return ok && r.PromptID == "p1" })
+	machine.await(there, applied, event.TypeTurnEnd)
 	follow(func(m wire.Message) bool { return applied >= there.Log().Marks().Visible })
 	socket.send(&wire.QueueRemove{RequestID: "m", SessionID: there.ID(), PromptID: "nothing"})
 	for refused := false; !refused; {
@@ -301,11 +302,14 @@ func TestASessionIsMadeOnAMachine(t *testing.T) {
 	require.Equal(t, made.SessionID, again.SessionID, "once")
 	listed(t, home, "?machine=here", 0)
 	job := decoded[wire.JobInfo](t, home.do("POST", "/api/jobs", wire.NewJob{Machine: id, Task: "say done", Workspace: work}, bearer(home.token)))
-	require.Equal(t, http.StatusOK, home.do("GET", "/api/jobs/"+job.JobID, nil, bearer(home.token)).status)
+	// The answer waits for the job's line, for a bounded time.
+	require.Eventually(t, func() bool {
+		return home.do("GET", "/api/jobs/"+job.JobID, nil, bearer(home.token)).status == http.StatusOK
+	}, patience, time.Millisecond)
 	jobs := func(query string) []wire.JobInfo {
 		return decoded[wire.Jobs](t, home.do("GET", "/api/jobs"+query, nil, bearer(home.token))).Jobs
 	}
-	require.Len(t, jobs(""), 1)
+	require.Eventually(t, func() bool { return len(jobs("")) == 1 }, patience, time.Millisecond)
 	require.Equal(t, "laptop", jobs("?machine=" + id)[0].Machine.Name)
 	require.Empty(t, jobs("?machine=here"))
 
@@ -602,6 +606,7 @@ func TestHomeKeepsNoCopyIfItIsTold(t *testing.T) {
 	home.dial("/api/sessions/" + before.ID() + "/ws").conn.CloseNow()
 	socket := home.dial("/api/sessions/" + there.ID() + "/ws")
 	copiedWhole(t, home, machine, there.ID())
+	find[*wire.EventsLoaded](socket, nil)
 	home.machines.Configure(machines.Keep{Copies: machines.KeepNone})
 	copyGoes(t, home, machine, before.ID())
 	machine.prompt(there, "p0", "say one")
@@ -636,6 +641,7 @@ func TestCopiesThatWereOpenedTheLongestAgoGoFirst(t *testing.T) {
 		require.NoError(t, err)
 		bytes += size.Size()
 	}
+	require.Eventually(t, func() bool { return strings.Contains(home.api("GET", "/api/health", nil).body, `"clients":0`) }, patience, time.Millisecond)
 	home.machines.Configure(machines.Keep{Bytes: bytes - 1})
 	copyGoes(t, home, machine, oldest)
 	require.DirExists(t, copyOf(home, machine, newest))
