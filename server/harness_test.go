@@ -137,9 +137,9 @@ func startHub(t *testing.T, o hubOptions) *hub {
 	if o.public {
 		base = h.origin()
 	}
-	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Follow: o.follow, Notifies: func() bool { return h.notify.Notifies() }, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
+	h.machines, err = machines.OpenHome(machines.HomeOptions{Dir: o.dir, ID: h.store.HubID(), Version: "test", Logger: logger, Now: o.now, Follow: o.follow, Silence: patience, Notifies: func() bool { return h.notify.Notifies() }, Has: func(id string) bool { _, has := h.store.Journal().Listed(id); return has }})
 	require.NoError(t, err)
-	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond})
+	h.member, err = machines.OpenMember(machines.MemberOptions{Dir: o.dir, ID: h.store.HubID(), Run: h.store.RunID(), Version: "test", Logger: logger, Most: 50 * time.Millisecond, Silence: patience})
 	require.NoError(t, err)
 	lines := &server.MachineLines{Home: h.machines}
 	h.notify, err = notify.Open(notify.Options{

@@ -147,9 +147,10 @@ func TestASocketAtHomeFollowsASessionOfAMachine(t *testing.T) {
 		s, ok := m.(*wire.State)
 		return ok && s.Turn.State == state.TurnIdle && applied >= 5
 	})
+	before := there.Log().Marks().Visible
 	socket.send(&wire.Prompt{RequestID: "p", SessionID: there.ID(), PromptID: "p1", Text: "say two"})
 	follow(func(m wire.Message) bool { r, ok := m.(*wire.PromptReceived); return ok && r.PromptID == "p1" })
-	machine.await(there, applied, event.TypeTurnEnd)
+	machine.await(there, before, event.TypeTurnEnd)
 	follow(func(m wire.Message) bool { return applied >= there.Log().Marks().Visible })
 	socket.send(&wire.QueueRemove{RequestID: "m", SessionID: there.ID(), PromptID: "nothing"})
 	for refused := false; !refused; {

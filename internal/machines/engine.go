@@ -46,14 +46,14 @@ type ticket struct {
 	refuse func(why string) // the machine did what it may not
 }
 
-func startEngine() (*engine, error) {
+func startEngine(silence time.Duration) (*engine, error) {
 	own, _ := newSecret()
 	e := &engine{own: own, tickets: map[string]ticket{}, users: map[server.ClientAuthentication]ticket{}}
 	var err error
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "home", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: true, NoHeaderSupport: true,
-		MaxPayload: mostMessage, MaxPending: 16 << 20, MaxSubs: 64, WriteDeadline: writeBound,
-		AuthTimeout: startBound.Seconds(), PingInterval: pingEvery, MaxPingsOut: mostPings,
+		MaxPayload: mostMessage, MaxPending: 16 << 20, MaxSubs: 64, WriteDeadline: max(writeBound, silence),
+		AuthTimeout: max(startBound, silence).Seconds(), PingInterval: max(pingEvery, silence/4), MaxPingsOut: mostPings,
 		CustomClientAuthentication: e,
 	})
 	if err != nil {

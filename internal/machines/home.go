@@ -32,6 +32,9 @@ type HomeOptions struct {
 	Logger *slog.Logger
 	// Follow is how long a session is followed after somebody looked at it last: a minute if 0.
 	Follow time.Duration
+	// Silence is how long a machine may be silent; 5 s if 0. A test allows more: it may share a
+	// busy computer.
+	Silence time.Duration
 	// FS has the copies; nil is the real one.
 	FS store.FS
 }
@@ -46,6 +49,7 @@ type Home struct {
 	has     func(string) bool
 	// notifies is Notifies of the options.
 	notifies func() bool
+	silence  time.Duration
 	rows     *rows
 	kept     *keptRows
 	copies   *copies
@@ -71,7 +75,7 @@ func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Notifies == nil {
 		o.Notifies = func() bool { return false }
 	}
-	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, rows: newRows(), copies: newCopies(o), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
+	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, silence: o.Silence, rows: newRows(), copies: newCopies(o), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
 	var err error
 	if h.record, _, err = h.file.Read(); err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func (h *Home) Admit(id, run string) (*Connection, error) {
 	}
 	if h.engine == nil {
 		var err error
-		if h.engine, err = startEngine(); err != nil {
+		if h.engine, err = startEngine(h.silence); err != nil {
 			return nil, err
 		}
 	}

@@ -110,13 +110,13 @@ func newPairOf(t *testing.T, o HomeOptions) *pair {
 func newPairWith(t *testing.T, o HomeOptions, of MemberOptions) *pair {
 	p := &pair{t: t, hub: &fakeHub{}, dir: t.TempDir()}
 	var err error
-	o.Dir, o.ID = p.dir, homeID
+	o.Dir, o.ID, o.Silence = p.dir, homeID, patience
 	p.home, err = OpenHome(o)
 	require.NoError(t, err)
 	p.server = httptest.NewServer(http.HandlerFunc(p.serveHome))
 	t.Cleanup(p.server.Close)
 	t.Cleanup(p.home.Close)
-	of.Dir, of.ID, of.Run, of.Logger = t.TempDir(), machineID, "r1", discard()
+	of.Dir, of.ID, of.Run, of.Logger, of.Silence = t.TempDir(), machineID, "r1", discard(), patience
 	p.member, err = OpenMember(of)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())

@@ -67,6 +67,8 @@ type MemberOptions struct {
 	// Most limits the pauses between two tries to connect. 0 is no limit but their own: 1.5 s
 	// while home cannot be reached, 15 s while it refuses.
 	Most time.Duration
+	// Silence is how long home may be silent; 5 s if 0.
+	Silence time.Duration
 	// After is the clock of the pauses; nil is time.After.
 	After func(time.Duration) <-chan time.Time
 }
@@ -297,7 +299,7 @@ func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
 		return err
 	}
 	nc, err := nats.Connect("nats://home", nats.SetCustomDialer(conn), nats.UserInfo(m.o.ID, conn.ticket), nats.NoReconnect(),
-		nats.CustomInboxPrefix(below(m.o.ID, "machine")), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(mostPings), nats.Timeout(dialBound),
+		nats.CustomInboxPrefix(below(m.o.ID, "machine")), nats.PingInterval(max(pingEvery, m.o.Silence/4)), nats.MaxPingsOutstanding(mostPings), nats.Timeout(dialBound),
 		nats.ClosedHandler(func(c *nats.Conn) {
 			cancel(fmt.Errorf("the connection to home ended: %w", errors.Join(c.LastError(), errEnded)))
 		}))
