@@ -22,7 +22,7 @@ import (
 func (s *screen) golden(name string) {
 	s.t.Helper()
 	file := filepath.Join("testdata", "screens", name+".txt")
-	path, age := regexp.MustCompile(`   *\S+$| \(\S+\)$`), regexp.MustCompile(`(now  |\dm   ?)`)
+	path, age := regexp.MustCompile(`   *\S+$| \(\S+\)$`), regexp.MustCompile(`(now  |\dm   ?|\d\dm  ?)`)
 	shown := func() string {
 		rows := s.rows()
 		rows[0] = path.ReplaceAllString(rows[0], "  PATH")
@@ -112,7 +112,7 @@ func TestAPersonSitsAtASessionOnTheWholeTerminal(t *testing.T) {
 		sc.golden(named("attach-settings"))
 		sc.types("\x1b[B\r")
 		sc.sees("mode: Auto")
-		sc.types("/slow 60\r")
+		sc.types("/slow 600\r")
 		sc.sees("at work")
 		sc.types("later\r")
 		sc.sees("Queued: it waits")
@@ -163,12 +163,14 @@ func TestATerminalStaysTrueToTheSession(t *testing.T) {
 	other := s.sized(80, 24, "attach", "-")
 	other.sees("Then there is no greeting.")
 	sc.sees("watches, too")
+	other.sees("idle") // before the session is known, a prompt is not sent
 	other.types("/ask\r")
 	sc.sees("1-3, y, n answers")
 	sc.types("3")
 	other.sees("You chose `no`.")
 	other.types("\x04") // Ctrl-D
 	other.ends(0)
+	s.rests()
 
 	base, err := localhub.Address(s.data)
 	require.NoError(t, err)
@@ -207,7 +209,9 @@ func TestAScreenThatWasStoppedHasAllOfTheSessionOnce(t *testing.T) {
 	sc.types("\x1b[H") // Home
 	sc.sees("1–")
 	sc.sees(" / 9006")
-	require.Equal(t, []string{"› /burst 2000", "1", "2"}, sc.rows()[1:4])
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		assert.Equal(c, []string{"› /burst 2000", "1", "2"}, sc.rows()[1:4])
+	}, patience, 10*time.Millisecond)
 	sc.types("\x03")
 	sc.ends(0)
 }

@@ -86,6 +86,12 @@ func (s *screen) sees(text string) {
 	}
 }
 
+// unseen waits until no row of the terminal has a text: a frame may be drawn only in part.
+func (s *screen) unseen(text string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return !strings.Contains(strings.Join(s.rows(), "\n"), text) }, patience, 10*time.Millisecond, text)
+}
+
 // resize changes the size of the terminal.
 func (s *screen) resize(columns, rows int) {
 	s.mu.Lock()
@@ -139,6 +145,7 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	waits.types("reject\n")
 	require.Contains(t, waits.ends(0), "You chose `no`.")
 
+	s.rests()
 	// The list is in colour, with no line wider than the terminal.
 	list := s.at("ls").ends(0)
 	require.Contains(t, list, "\x1b[2midle\x1b[0m")
@@ -148,11 +155,13 @@ func TestAtATerminalAPersonIsAsked(t *testing.T) {
 	// Ctrl-C detaches, and the agent continues.
 	attached := s.at("attach", "-", "--plain")
 	attached.waitFor("You chose")
-	attached.types("/slow 2\n")
+	attached.types("/slow 60\n")
 	attached.waitFor("1 2 3")
 	attached.types("\x03")
-	require.NotContains(t, attached.ends(0), "20")
+	require.NotContains(t, attached.ends(0), "the turn ended")
 	require.Eventually(t, func() bool { return strings.Contains(s.do("show", "-"), "19 20") }, patience, 50*time.Millisecond)
+	s.do("cancel", "-")
+	s.rests()
 	attached = s.at("attach", "-", "--plain")
 	attached.waitFor("19 20")
 	attached.types("\x04") // Ctrl-D

@@ -80,6 +80,14 @@ func (s *shell) do(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// rests waits until the newest session's turn is over: what kills the hub before interrupts it.
+func (s *shell) rests() {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		return s.do("ls", "--status", "idle", "--limit", "1") != "" && s.do("ls", "--status", "running") == ""
+	}, patience, 50*time.Millisecond)
+}
+
 // stays is a command that runs until it is stopped, with its output.
 type stays struct {
 	cmd   *exec.Cmd
@@ -292,6 +300,7 @@ func TestATerminalAPageAndAScriptShareASession(t *testing.T) {
 	_, err = io.WriteString(terminal.stdin, "3\n")
 	require.NoError(t, err)
 	page.shows(t, event.TypePermissionOutcome, `"no"`)
+	s.rests()
 
 	// The hub is killed and restarted on the same address.
 	base, err := localhub.Address(s.data)
