@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -75,13 +76,13 @@ func OpenHome(o HomeOptions) (*Home, error) {
 	if o.Notifies == nil {
 		o.Notifies = func() bool { return false }
 	}
-	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, silence: o.Silence, rows: newRows(), copies: newCopies(o), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
+	h := &Home{id: o.ID, version: o.Version, file: recordFile(o.Dir), now: o.Now, logger: o.Logger, has: o.Has, notifies: o.Notifies, silence: o.Silence, rows: newRows(), copies: newCopies(filepath.Join(o.Dir, "copies"), o.FS, o.Follow, o.Logger), links: map[string]*link{}, faults: &faults{now: o.Now, of: map[string]fault{}}}
 	var err error
 	if h.record, _, err = h.file.Read(); err != nil {
 		return nil, err
 	}
 	h.record.Format = recordFormat
-	h.copies.visits.visit, h.copies.changed = h.visit, h.bell.Ring
+	h.copies.from, h.copies.keeping.changed = h, h.bell.Ring
 	h.kept = newKeptRows(o.Dir, o.Logger, h.rows.ofMachine)
 	for _, m := range h.record.Machines {
 		if _, err := h.rows.take(m.ID, rowsMessage{Rows: h.kept.read(m.ID)}); err != nil {
@@ -189,7 +190,7 @@ func (h *Home) machineOf(m machineRecord) Machine {
 	if l := h.links[m.ID]; l != nil && l.met() {
 		out.Connected, out.Since = true, l.since
 	}
-	out.Problem = h.faults.problem(m.ID, out.Connected, h.rows.twice(m.ID), out.Connected && h.copies.room.isFull())
+	out.Problem = h.faults.problem(m.ID, out.Connected, h.rows.twice(m.ID), out.Connected && h.copies.keeping.room.isFull())
 	return out
 }
 
@@ -275,7 +276,7 @@ func (h *Home) Forget(id string) error {
 	h.rows.forget(id)
 	h.kept.forget(id)
 	h.copies.drop(id)
-	h.copies.room.forget(id)
+	h.copies.keeping.room.forget(id)
 	h.bell.Ring()
 	h.logger.Info("a machine was forgotten", "machine", id)
 	return nil

@@ -1,16 +1,12 @@
 package machines
 
 import (
-	"cmp"
-	"context"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
+	"errors"
+	"log/slog"
 	"sync"
-	"time"
+	"sync/atomic"
 
+	"github.com/abidehub/abide/internal/bell"
 	"github.com/abidehub/abide/session/journal"
 )
 
@@ -35,111 +31,61 @@ type Keep struct {
 	Bytes int64
 }
 
-// openedName is an empty file in a copy whose time is when the session was opened last.
-const openedName = "opened"
+// keeping is what home keeps of copies, and how much they take. It is safe for concurrent use.
+type keeping struct {
+	logger *slog.Logger
+	again  bell.Bell    // what is kept may have changed
+	bytes  atomic.Int64 // what the copies take, about; -1 before they are measured
+	room   room
+	// changed is called when the machines' problems did. It is set before the copies are used.
+	changed func()
 
-// keptCopy is a copy on the disk.
-type keptCopy struct {
-	machine, id string
-	bytes       int64
-	// opened is when the session was opened at home last, written when something was read.
-	opened, written time.Time
+	mu   sync.Mutex
+	keep Keep
 }
 
-// storedCopies measures the copies in a directory, those first that were opened the longest ago.
-func storedCopies(dir string) (all []keptCopy, bytes int64) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*")) // the pattern is right
-	for _, path := range paths {
-		one := keptCopy{machine: filepath.Base(filepath.Dir(path)), id: filepath.Base(path)}
-		if !journal.ValidID(one.id) {
-			continue
-		}
-		_ = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return nil // it goes at this moment
-			}
-			info, err := entry.Info()
-			if err != nil {
-				return nil
-			}
-			one.bytes += info.Size()
-			switch name := entry.Name(); {
-			case name == openedName:
-				one.opened = info.ModTime()
-			case strings.HasPrefix(name, "events") && info.ModTime().After(one.written):
-				one.written = info.ModTime()
-			}
-			return nil
-		})
-		all, bytes = append(all, one), bytes+one.bytes
-	}
-	slices.SortFunc(all, func(a, b keptCopy) int {
-		return cmp.Or(a.opened.Compare(b.opened), a.written.Compare(b.written), strings.Compare(a.id, b.id))
-	})
-	return all, bytes
+// set reports whether other sessions are kept than before.
+func (k *keeping) set(keep Keep) (changed bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	changed = keep.Copies != k.keep.Copies
+	k.keep = keep
+	return changed
 }
 
-// noteOpened says that a session was opened now. Without that the copy goes earlier.
-func noteOpened(dir string) {
-	path, now := filepath.Join(dir, openedName), time.Now()
-	if os.Chtimes(path, now, now) != nil {
-		_ = os.WriteFile(path, nil, 0o600)
-		_ = os.Chtimes(path, now, now) // the disk's own clock is coarse: two copies would have one time
+func (k *keeping) now() Keep {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.keep
+}
+
+// grew adds what was written, once the copies were measured.
+func (k *keeping) grew(bytes int) {
+	if k.bytes.Load() >= 0 {
+		k.bytes.Add(int64(bytes))
 	}
 }
 
-// visits are the sessions that nobody looks at and whose copies are to be read on, one after
-// the other for each machine.
-type visits struct {
-	ctx   context.Context
-	visit func(machine, id string)
+// reached reports whether there is no room for more copies.
+func (k *keeping) reached(keep Keep) bool { return keep.Bytes > 0 && k.bytes.Load() >= keep.Bytes }
 
-	mu      sync.Mutex
-	waiting map[string][]string // by machine, while its goroutine runs
-	queued  map[string]bool     // <machine>/<session>
-	running sync.WaitGroup
+// due reports whether copies are to be measured, and some perhaps removed.
+func (k *keeping) due(keep Keep) bool {
+	bytes := k.bytes.Load()
+	return bytes < 0 || keep.Copies == KeepNone || keep.Bytes > 0 && bytes > keep.Bytes
 }
 
-func (v *visits) add(machine string, ids []string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.ctx.Err() != nil || len(ids) == 0 {
-		return
-	}
-	waiting, runs := v.waiting[machine]
-	for _, id := range ids {
-		if key := machine + "/" + id; !v.queued[key] {
-			v.queued[key] = true
-			waiting = append(waiting, id)
-		}
-	}
-	v.waiting[machine] = waiting
-	if !runs {
-		v.running.Go(func() { v.run(machine) })
-	}
-}
-
-// end waits for the visits. None is added once ctx has ended.
-func (v *visits) end() {
-	v.mu.Lock()
-	clear(v.queued)
-	v.mu.Unlock()
-	v.running.Wait()
-}
-
-func (v *visits) run(machine string) {
-	for {
-		v.mu.Lock()
-		waiting := v.waiting[machine]
-		if len(waiting) == 0 || v.ctx.Err() != nil {
-			delete(v.waiting, machine)
-			v.mu.Unlock()
-			return
-		}
-		id := waiting[0]
-		v.waiting[machine] = waiting[1:]
-		delete(v.queued, machine+"/"+id)
-		v.mu.Unlock()
-		v.visit(machine, id)
+// note says once that the disk is full, and once that it is not any more.
+func (k *keeping) note(err error) {
+	full := errors.Is(err, journal.ErrBlocked)
+	switch {
+	case err != nil && !full || !k.room.note(full):
+	case full:
+		k.logger.Error("there is no space for copies of machines' sessions: they stop; what is asked of machines goes on", "err", err)
+		k.changed()
+	default:
+		k.logger.Info("there is space for copies again")
+		k.changed()
+		k.again.Ring()
 	}
 }
