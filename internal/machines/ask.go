@@ -28,18 +28,23 @@ func (h *Home) Ask(ctx context.Context, machine string, by Caller, method, targe
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}
-	defer func() {
-		if broken := recover(); broken == http.ErrAbortHandler {
-			a, err = Answer{}, ErrOpen
-		} else if broken != nil {
-			panic(broken)
-		}
-	}()
 	w := &kept{header: http.Header{}}
-	if err := h.Call(w, r, machine, by); err != nil {
+	if err := broken(func() error { return h.Call(w, r, machine, by) }); err != nil {
 		return a, err
 	}
 	return Answer{w.status, w.header, w.body.Bytes()}, nil
+}
+
+// broken runs a Call. An answer that breaks off is ErrOpen.
+func broken(call func() error) (err error) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler {
+			err = ErrOpen
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	return call()
 }
 
 // kept is a response that is kept in memory.

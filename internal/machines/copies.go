@@ -33,6 +33,7 @@ type copies struct {
 	running sync.WaitGroup
 	visits  visits
 	keeping keeping
+	fetches fetches
 
 	mu      sync.Mutex
 	of      map[string]*store.Copies // by machine

@@ -62,6 +62,11 @@ func blobRoute(s *API, c *call) error {
 	if err != nil {
 		return err
 	}
+	return s.serveBlob(c, sum, blob)
+}
+
+// serveBlob answers with a blob, and closes it.
+func (s *API) serveBlob(c *call, sum string, blob io.ReadSeekCloser) error {
 	defer blob.Close()
 	kind, inline, err := sniff(blob)
 	if err != nil {

@@ -3,9 +3,11 @@ package api
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/gorilla/mux"
 
+	"github.com/abidehub/abide/internal/auth"
 	"github.com/abidehub/abide/internal/machines"
 	"github.com/abidehub/abide/server/wire"
 	"github.com/abidehub/abide/session"
@@ -26,6 +28,9 @@ var fromCopy = map[string]func(*API, *call, Watched) error{
 // runElsewhere has a machine run a request. What can be read from the copy is, while the
 // machine is away.
 func (s *API) runElsewhere(c *call, rt route, machine string) error {
+	if rt.path == one+"/blobs/{sha256}" {
+		return s.blobOfMachine(c, rt, machine)
+	}
 	answer := fromCopy[rt.method+" "+rt.path]
 	if answer != nil && rt.path == one+"/events" && wantsStream(c.r) {
 		return s.answerFromCopy(c, rt, answer) // all who follow are one reader at the machine
@@ -52,6 +57,36 @@ func (s *API) answerFromCopy(c *call, rt route, answer func(*API, *call, Watched
 		return err
 	}
 	return answer(s, c, own)
+}
+
+// blobOfMachine answers with a blob of the copy, which it is fetched into on first use, with the
+// rights that the machine would give. Of a session without a copy the machine answers.
+func (s *API) blobOfMachine(c *call, rt route, machine string) error {
+	sum, err := c.blobHash()
+	if err != nil {
+		return err
+	}
+	id := c.id()
+	m, _, known := s.machines.Of(id)
+	if !known {
+		return NotFound("session " + id)
+	}
+	by := CallerOf(c.grant)
+	g := GrantOfHome(by, m.Allow)
+	if !g.May(rt.verb, id) {
+		return Forbidden()
+	}
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Time{}) // silence ends a call
+	blob, err := s.machines.Blob(c.r.Context(), id, sum, "/api/sessions/"+id+"/blobs/"+sum, by, g.May(auth.Act, id))
+	switch {
+	case errors.Is(err, machines.ErrNotKept):
+		return s.callMachine(c, rt, machine)
+	case errors.Is(err, machines.ErrNotShown):
+		return Forbidden()
+	case err != nil:
+		return err
+	}
+	return s.serveBlob(c, sum, blob)
 }
 
 func copiedSessionRoute(s *API, c *call, own Watched) error {
