@@ -33,6 +33,12 @@ class Editor {
     return this.#ask('session/prompt', { sessionId: this.#session, prompt: [{ type: 'text', text }] })
   }
 
+  /** Ends the turn that runs. */
+  cancel(): void {
+    const params = { sessionId: this.#session }
+    this.process.write(JSON.stringify({ jsonrpc: '2.0', method: 'session/cancel', params }))
+  }
+
   async #ask(method: string, params: unknown): Promise<Record<string, unknown>> {
     const id = ++this.#id
     this.process.write(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
@@ -74,12 +80,13 @@ describe('an agent of an editor, recorded', () => {
   })
 
   test('is watched live on two screens', async () => {
-    const turn = editor.prompt('/slow 100')
+    const turn = editor.prompt('/slow 3600')
     await until('some of the answer on both screens', async () => {
       const seen = await Promise.all(screens.map((s) => s.facts()))
       return seen.every((f) => f.seq > 30)
     })
     expect(hub.events(id).some((e) => e.type === 'turn_end')).toBe(false)
+    editor.cancel()
     await turn
     await hub.event(id, 'turn_end')
     for (const screen of screens) await expectWhole(screen, hub, id)
@@ -87,7 +94,7 @@ describe('an agent of an editor, recorded', () => {
 
   test('continues while the hub is down, and no event is missing afterwards', async () => {
     const before = hub.lastSeq(id)
-    const turn = editor.prompt('/slow 200')
+    const turn = editor.prompt('/slow 60')
     await until('the turn to begin', () => hub.lastSeq(id) > before + 20)
     await hub.kill()
     await turn

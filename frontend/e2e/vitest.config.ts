@@ -8,7 +8,10 @@ import { left, leftFiles } from './rig/left.ts'
 /** Runs the longest files first, so that the workers finish at about the same time. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const names = ['catalogue', 'athand', 'wake', 'files', 'menu', 'record', 'keys', 'notifications']
+    const names = [
+      ...['catalogue', 'resume', 'question', 'jobs', 'hostile', 'notifications', 'restart', 'keys', 'search'],
+      ...['files', 'menu', 'start', 'moves', 'load', 'machines', 'people', 'stalled', 'newsession', 'play'],
+    ]
     const long = names.map((name) => `${name}.e2e.ts`)
     const rank = (file: TestSpecification) => long.indexOf(basename(file.moduleId)) + 1 || 99
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
