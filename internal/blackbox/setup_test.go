@@ -30,7 +30,8 @@ func newSetupHub(t *testing.T) (h *hub, beside string) {
 	script := filepath.Join(beside, "setup.sh")
 	require.NoError(t, os.WriteFile(script, []byte(setupScript), 0o600))
 	copies := filepath.Join(t.TempDir(), "copies")
-	return newHub(t, settings{before: func(h *hub) {
+	// An undo needs the files as they were before the turn, however slow git is.
+	return newHub(t, settings{more: "undo_wait: 1m\n", before: func(h *hub) {
 		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "first"}} {
 			out, err := exec.Command("git", append([]string{"-C", h.workspace}, args...)...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
