@@ -15,7 +15,7 @@ import (
 )
 
 // bound is longer than any of these tests' git commands take.
-const bound = 20 * time.Second
+const bound = time.Minute
 
 // repository makes a repository with one commit of README.md on branch main.
 func repository(t *testing.T) string {
