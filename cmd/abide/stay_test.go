@@ -6,7 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,8 +46,24 @@ func newShell(t *testing.T) *shell {
 		require.NoError(t, os.WriteFile(s.bin, data, 0o700))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "AGENTS.md"), nil, 0o600))
-	s.serve("127.0.0.1:0")
+	s.serve(lasting(t))
 	return s
+}
+
+// lasting returns an address that stays free while the hub is down. The system gives out ports
+// from 32768 on to other programs, so it is a lower one.
+func lasting(t *testing.T) string {
+	t.Helper()
+	for range 1000 {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err != nil {
+			continue // it is in use
+		}
+		require.NoError(t, listener.Close())
+		return listener.Addr().String()
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 func (s *shell) serve(addr string) {

@@ -58,7 +58,7 @@ func TestAGitThatHangsIsToldInBoundedTime(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	state := workspaces{git}.inspect(ctx, dir, true)
-	require.Less(t, time.Since(began), bound+5*time.Second) // on a busy machine the kill may be late
+	require.Less(t, time.Since(began), patience/2) // on a busy machine the kill may be late
 	require.Equal(t, "main", state.Branch)
 	require.Equal(t, "it took too long", state.Unknown)
 	require.Empty(t, state.Changed)
