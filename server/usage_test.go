@@ -36,7 +36,7 @@ func used(t *testing.T) (h *hub, one, other string) {
 	h.prompt(a, "a2", "use 500")
 	name := "=1+1"
 	require.NoError(t, h.manager.Update(t.Context(), a.ID(), session.Patch{Name: &name}))
-	require.Eventually(t, func() bool { return usageOf(h, "by=day", h.token).Total.Tokens == 1520 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return usageOf(h, "by=day", h.token).Total.Tokens == 1520 }, patience, time.Millisecond)
 	return h, a.ID(), b.ID()
 }
 

@@ -104,7 +104,7 @@ func TestAWrongPairingCodeIsRefusedWithoutTheFilesLock(t *testing.T) {
 	select {
 	case err := <-refused:
 		require.NoError(t, err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		lock.Close()
 		<-refused
 		t.Fatal("they waited for the lock")

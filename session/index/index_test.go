@@ -74,6 +74,8 @@ func (s *shelf) halt() {
 	}
 }
 
+const patience = time.Minute
+
 // settled waits until the index has everything.
 func (s *shelf) settled() {
 	s.t.Helper()
@@ -87,7 +89,7 @@ func (s *shelf) settled() {
 		s.index.CatchUp(ctx, sources)
 		p := s.index.Progress()
 		return p.Behind == 0 && p.Sessions == len(sources) && p.Problem == ""
-	}, 20*time.Second, 5*time.Millisecond, "%+v", s.index.Progress())
+	}, patience, 5*time.Millisecond, "%+v", s.index.Progress())
 }
 
 func (s *shelf) session() journal.Log {
@@ -419,7 +421,7 @@ func TestAnIndexThatIsDamagedOrOfAnotherVersionIsMadeAgain(t *testing.T) {
 			require.Greater(t, len(data), 3*8192)
 			require.NoError(t, os.WriteFile(path, damage(data), 0o600))
 			s.start()
-			require.Eventually(t, func() bool { return len(all(t, s.by, r)) == 200 }, 20*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return len(all(t, s.by, r)) == 200 }, patience, 5*time.Millisecond)
 			require.Equal(t, want, all(t, s.by, r))
 			s.append(log, event.AgentThought{Text: "not searched"})
 			s.settled()
@@ -445,7 +447,7 @@ func TestWithoutAPlaceForTheIndexTheFilesAreSearched(t *testing.T) {
 	s.start()
 	r := search.Request{Text: "needle", Limit: 5}
 	require.Len(t, all(t, s.by, r), 1)
-	require.Eventually(t, func() bool { return s.index.Progress().Problem != "" }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return s.index.Progress().Problem != "" }, patience, 5*time.Millisecond)
 	require.Len(t, all(t, s.by, r), 1)
 	require.NoError(t, os.Remove(s.dir))
 	s.settled()
@@ -504,12 +506,12 @@ func TestAnIndexWhoseFilesAreTakenAwayUnderItIsMadeAgain(t *testing.T) {
 		require.Eventually(t, func() bool {
 			p := s.index.Progress()
 			return p == index.Progress{Sessions: 3}
-		}, 20*time.Second, time.Millisecond, "without a search, and without news")
+		}, patience, time.Millisecond, "without a search, and without news")
 		require.Equal(t, all(t, s.files, r), all(t, s.by, r))
 
 		take()
 		require.Len(t, all(t, s.by, r), said, "a search notices it, too")
-		require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, patience, time.Millisecond)
 		s.settled()
 
 		take()
@@ -535,7 +537,7 @@ func TestAFullDiskStopsOnlyTheIndex(t *testing.T) {
 	for n := range 200 {
 		say(n)
 	}
-	require.Eventually(t, func() bool { return strings.Contains(s.index.Progress().Problem, "full") }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(s.index.Progress().Problem, "full") }, patience, time.Millisecond)
 	r := search.Request{Text: "needle", Limit: 100}
 	want := all(t, s.files, r)
 	require.Len(t, want, 201)
@@ -599,7 +601,7 @@ func TestEventsThatRetentionRemovedLeaveTheIndex(t *testing.T) {
 		say("needle")
 		md, _ := s.store.Listed(log.ID())
 		return md.MinSeq > 20
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	s.settled()
 	r := search.Request{Text: "needle", Limit: 100}
 	require.Equal(t, all(t, s.files, r), all(t, s.by, r))
