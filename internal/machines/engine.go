@@ -3,6 +3,7 @@ package machines
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"strconv"
@@ -120,6 +121,14 @@ func (e *engine) connect(id string, o ...nats.Option) (*nats.Conn, error) {
 		nats.InProcessServer(e.server), nats.UserInfo("home."+id, e.own), nats.NoReconnect(),
 		nats.CustomInboxPrefix(below(id, "home")), nats.PingInterval(time.Minute),
 	}, o...)...)
+}
+
+// quiet logs what the engine's client would print: a connection that ends in the middle of a
+// message, which is usual.
+func quiet(logger *slog.Logger) nats.Option {
+	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		logger.Debug("between machines", "err", err)
+	})
 }
 
 // violations is the engine's logger. The engine says there, and nowhere else, that a client

@@ -83,7 +83,7 @@ func (h *Home) Admit(id, run string) (*Connection, error) {
 	l := &link{home: h, id: id, run: run, over: make(chan struct{}), calls: newCalls()}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	var err error
-	if l.conn, err = h.engine.connect(id, nats.ClosedHandler(func(*nats.Conn) { l.end() })); err != nil {
+	if l.conn, err = h.engine.connect(id, quiet(h.logger), nats.ClosedHandler(func(*nats.Conn) { l.end() })); err != nil {
 		l.end()
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -97,6 +98,8 @@ type pair struct {
 	member *Member
 	stop   context.CancelFunc
 	done   chan struct{}
+	// through is what each connection of the machine passes through at home, if set.
+	through func(net.Conn) net.Conn
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -164,7 +167,11 @@ func (p *pair) serveHome(w http.ResponseWriter, r *http.Request) {
 		c.Drop()
 		return
 	}
-	c.Run(r.Context(), Carried(context.Background(), socket))
+	conn := Carried(context.Background(), socket)
+	if p.through != nil {
+		conn = p.through(conn)
+	}
+	c.Run(r.Context(), conn)
 }
 
 func (p *pair) join(allow Allow) {

@@ -300,6 +300,7 @@ func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
 	}
 	nc, err := nats.Connect("nats://home", nats.SetCustomDialer(conn), nats.UserInfo(m.o.ID, conn.ticket), nats.NoReconnect(),
 		nats.CustomInboxPrefix(below(m.o.ID, "machine")), nats.PingInterval(max(pingEvery, m.o.Silence/4)), nats.MaxPingsOutstanding(mostPings), nats.Timeout(dialBound),
+		quiet(m.o.Logger),
 		nats.ClosedHandler(func(c *nats.Conn) {
 			cancel(fmt.Errorf("the connection to home ended: %w", errors.Join(c.LastError(), errEnded)))
 		}))
