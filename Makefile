@@ -141,7 +141,7 @@ bench-web: build e2e-tools chromium frontend/e2e/lighthouse/node_modules/.instal
 # The measurements come last and alone: they compare rounds of one quiet machine.
 soak: build e2e-tools chromium ## run the slow proofs: ten minutes of all faults, hundreds of kills, five fuzzers, a thousand wakes
 	ABIDE_SOAK=1 go test -race -v -timeout 40m -count=1 -run '^$(SOAK_FAULTS)$$' ./internal/blackbox
-	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 -skip '^($(SOAK_FAULTS)|$(SOAK_STORIES)|$(SOAK_MEASURES))$$' ./session/... ./queue ./server ./cmd/abide ./client ./internal/jobs ./internal/schedule ./internal/blackbox ./internal/tools/supply
+	ABIDE_SOAK=1 go test -race -timeout 60m -count=1 -skip '^($(SOAK_FAULTS)|$(SOAK_STORIES)|$(SOAK_MEASURES))$$' ./session/... ./queue ./server ./cmd/abide ./client ./internal/jobs ./internal/machines ./internal/schedule ./internal/blackbox ./internal/tools/supply
 	ABIDE_SOAK=1 go test -timeout 120m -count=1 -run '^($(SOAK_STORIES))$$' ./session/store
 	$(MAKE) fuzz
 	ABIDE_SOAK=1 go test -v -timeout 30m -count=1 -run '^($(SOAK_MEASURES))$$' ./internal/blackbox
