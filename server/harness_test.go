@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -74,6 +75,7 @@ type hub struct {
 
 type hubOptions struct {
 	dir      string
+	addr     string // empty is a new one
 	timing   server.Timing
 	limits   server.Limits
 	jobs     jobs.Settings
@@ -125,7 +127,7 @@ func startHub(t *testing.T, o hubOptions) *hub {
 		Agents: []settings.Agent{{Name: "puppet"}}, DefaultWorkspace: t.TempDir(),
 	})
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", cmp.Or(o.addr, "127.0.0.1:0"))
 	require.NoError(t, err)
 	h.addr = listener.Addr().String()
 	if o.listen != nil {

@@ -357,7 +357,8 @@ func TestWhoAsksAtHomeMayManageAsLongAsTheMachineAllows(t *testing.T) {
 	require.NoError(t, machine.member.SetAllow(machines.AllowAct))
 	require.False(t, machine.member.MayManage(ann))
 	require.NoError(t, machine.member.SetAllow(machines.AllowManage))
-	require.NoError(t, machine.member.Leave())
+	_, err := machine.member.Leave(t.Context())
+	require.NoError(t, err)
 	require.False(t, machine.member.MayManage(ann))
 }
 

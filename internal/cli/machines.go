@@ -82,10 +82,18 @@ func (v machineVerbs) leave() *cobra.Command {
 		Example: "abide leave",
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, hub *client.Hub, _ []string) error {
+		before, err := hub.Machines(ctx)
+		if err != nil {
+			return err
+		}
 		if err := hub.LeaveHome(ctx); err != nil {
 			return err
 		}
-		v.notice("left home; there, `abide machines forget` takes this machine out of the list")
+		if before.Home != nil && before.Home.State != "connected" {
+			v.notice("left home, which cannot be told now; there, `abide machines forget` takes this machine out of the list")
+			return nil
+		}
+		v.notice("left home, which forgets this machine")
 		return nil
 	})
 	return cmd

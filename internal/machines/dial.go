@@ -112,6 +112,9 @@ func (d *dialer) join(ctx context.Context, code string, j Joining) (secret strin
 		return "", err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if j.Former != "" {
+		r.Header.Set("Authorization", "Bearer "+j.Former)
+	}
 	resp, err := d.client.Do(r)
 	if err != nil {
 		return "", fmt.Errorf("%w: home cannot be reached: %w", state.ErrUnavailable, unwrapped(err))

@@ -9,6 +9,7 @@
 //
 //	m.ID.rows           machine to home, acknowledged: changed lines of its session list
 //	m.ID.hello          machine to home, answered: what it is
+//	m.ID.leave          machine to home, answered: it leaves
 //	m.ID.call.N.begin   home to machine: begin call N, an HTTP request
 //	m.ID.call.N.body    home to machine, acknowledged: more of the call's body
 //	m.ID.call.N.cancel  home to machine: nobody waits for call N any more

@@ -126,6 +126,8 @@ func (h *Home) NewLink() (code string, until time.Time, err error) {
 type Joining struct {
 	ID, Name, Version string
 	Allow             Allow
+	// Former is the machine's secret from before, if it left and home does not know.
+	Former string
 }
 
 // Join spends a code and returns the machine's secret, which is not kept here.
@@ -154,8 +156,11 @@ func (h *Home) Join(code string, j Joining) (secret string, m Machine, err error
 		if at < 0 {
 			return ErrCode
 		}
-		if r.machine(j.ID) != nil {
-			return fmt.Errorf("%w: %w", state.ErrConflict, ErrTwice)
+		if one := r.machine(j.ID); one != nil {
+			if subtle.ConstantTimeCompare([]byte(one.Hash), []byte(hashOf(j.Former))) != 1 {
+				return fmt.Errorf("%w: %w", state.ErrConflict, ErrTwice)
+			}
+			r.Machines = slices.DeleteFunc(r.Machines, func(m machineRecord) bool { return m.ID == j.ID })
 		}
 		r.Links = slices.Delete(r.Links, at, at+1)
 		made := machineRecord{ID: j.ID, Name: j.Name, Hash: hash, Allow: j.Allow, Version: j.Version, JoinedAt: h.now().UTC()}
@@ -166,6 +171,7 @@ func (h *Home) Join(code string, j Joining) (secret string, m Machine, err error
 	if err != nil {
 		return "", Machine{}, err
 	}
+	h.cut(j.ID)
 	h.bell.Ring()
 	h.logger.Info("a machine joined", "machine", j.ID, "name", j.Name, "allow", j.Allow)
 	return secret, m, nil
@@ -255,16 +261,27 @@ func (h *Home) Rename(id, name string) (m Machine, err error) {
 // Forget ends a machine's access and its connection, and its sessions leave the list. The
 // sessions stay on the machine as they are.
 func (h *Home) Forget(id string) error {
-	err := h.change(func(r *record) error {
+	if err := h.strike(id); err != nil {
+		return err
+	}
+	h.clear(id)
+	h.logger.Info("a machine was forgotten", "machine", id)
+	return nil
+}
+
+// strike takes a machine out of the record: its secret opens nothing any more.
+func (h *Home) strike(id string) error {
+	return h.change(func(r *record) error {
 		if r.machine(id) == nil {
 			return ErrUnknown
 		}
 		r.Machines = slices.DeleteFunc(r.Machines, func(m machineRecord) bool { return m.ID == id })
 		return nil
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// cut ends a machine's connection.
+func (h *Home) cut(id string) {
 	h.mu.Lock()
 	l := h.links[id]
 	h.mu.Unlock()
@@ -272,14 +289,17 @@ func (h *Home) Forget(id string) error {
 		l.end()
 		<-l.over
 	}
+}
+
+// clear removes what home has of a machine that it does not know any more.
+func (h *Home) clear(id string) {
+	h.cut(id)
 	h.faults.forget(id)
 	h.rows.forget(id)
 	h.kept.forget(id)
 	h.copies.drop(id)
 	h.copies.keeping.room.forget(id)
 	h.bell.Ring()
-	h.logger.Info("a machine was forgotten", "machine", id)
-	return nil
 }
 
 // Close ends the connections and the engine.

@@ -103,7 +103,7 @@ func (l *link) listen() error {
 		subject string
 		most    int // bytes of a message
 		take    nats.MsgHandler
-	}{{"hello", mostHello, l.takeHello}, {"rows", mostRowsMessage, l.takeRows}, {"answer.*", mostAnswerPart, l.takeAnswer}} {
+	}{{"hello", mostHello, l.takeHello}, {"rows", mostRowsMessage, l.takeRows}, {"leave", mostHello, l.takeLeave}, {"answer.*", mostAnswerPart, l.takeAnswer}} {
 		_, err := l.conn.Subscribe(below(l.id, one.subject), func(m *nats.Msg) {
 			switch {
 			case len(m.Data) > one.most:
@@ -260,6 +260,33 @@ func (l *link) takeHello(m *nats.Msg) {
 	if clock.Abs() > clockSlack {
 		h.logger.Warn("the clock of a machine differs from this one's", "machine", l.id, "by", clock.Round(time.Second))
 	}
+}
+
+// takeLeave forgets the machine, which leaves.
+func (l *link) takeLeave(m *nats.Msg) {
+	h := l.home
+	h.mu.Lock()
+	closed := h.closed
+	if !closed {
+		h.carried.Add(1)
+	}
+	h.mu.Unlock()
+	if closed {
+		return
+	}
+	err := h.strike(l.id)
+	if err != nil {
+		h.carried.Done()
+		h.logger.Error("that a machine leaves could not be written", "machine", l.id, "err", err)
+		return // the machine is not answered
+	}
+	_ = m.Respond(nil)
+	_ = l.conn.FlushTimeout(leaveBound)
+	h.logger.Info("a machine left", "machine", l.id)
+	go func() { // it waits for the connection's end
+		defer h.carried.Done()
+		h.clear(l.id)
+	}()
 }
 
 // takeRows takes changed lines, and acknowledges them.

@@ -46,6 +46,14 @@ type membership struct {
 	// CA is a file with certificates that home's may be signed by, beside the system's.
 	CA       string    `json:"ca,omitempty"`
 	JoinedAt time.Time `json:"joined_at"`
+	// Left is the home that was left without its knowledge; nil if there is none.
+	Left *former `json:"left,omitempty"`
+}
+
+// former is a home that still knows this machine. The secret there lets it join again.
+type former struct {
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
 }
 
 func membershipFile(dir string) jsonfile.File[membership] {
@@ -83,6 +91,8 @@ type Member struct {
 
 	mu        sync.Mutex
 	now       *membership // nil if there is none
+	left      *former
+	serving   *serving // nil if it is not connected
 	connected bool
 	since     time.Time
 	problem   string
@@ -107,6 +117,7 @@ func OpenMember(o MemberOptions) (*Member, error) {
 	if found && now.URL != "" {
 		m.now = &now
 	}
+	m.left = now.Left
 	return m, nil
 }
 
@@ -171,7 +182,13 @@ func (m *Member) Join(ctx context.Context, link, name string, allow Allow, ca st
 	if err != nil {
 		return err
 	}
-	secret, err := d.join(ctx, code, Joining{ID: m.o.ID, Name: name, Version: m.o.Version, Allow: allow})
+	joining := Joining{ID: m.o.ID, Name: name, Version: m.o.Version, Allow: allow}
+	m.mu.Lock()
+	if m.left != nil && m.left.URL == at {
+		joining.Former = m.left.Secret
+	}
+	m.mu.Unlock()
+	secret, err := d.join(ctx, code, joining)
 	if err != nil {
 		return err
 	}
@@ -180,7 +197,7 @@ func (m *Member) Join(ctx context.Context, link, name string, allow Allow, ca st
 		return fmt.Errorf("home accepted this machine, but its secret could not be written: forget the machine there and join again: %w", err)
 	}
 	m.mu.Lock()
-	m.now, m.problem, m.since = &joined, "", time.Time{}
+	m.now, m.left, m.problem, m.since = &joined, nil, "", time.Time{}
 	m.mu.Unlock()
 	m.bell.Ring()
 	return nil
@@ -211,22 +228,32 @@ func (m *Member) SetAllow(allow Allow) error {
 	return nil
 }
 
-// Leave ends the membership here. Home keeps the machine, away, until it is forgotten there.
-func (m *Member) Leave() error {
+// Leave ends the membership here, and tells home, which forgets the machine. A home that cannot
+// be told keeps it, away, until it joins again or is forgotten there.
+func (m *Member) Leave(ctx context.Context) (told bool, err error) {
 	m.mu.Lock()
-	joined := m.now != nil
+	was, s := m.now, m.serving
 	m.mu.Unlock()
-	if !joined {
-		return fmt.Errorf("%w: this hub has no home", state.ErrNotFound)
+	if was == nil {
+		return false, fmt.Errorf("%w: this hub has no home", state.ErrNotFound)
 	}
-	if err := m.file.Write(membership{Format: recordFormat}); err != nil {
-		return fmt.Errorf("write home.json: %w", err)
+	left := &former{was.URL, was.Secret}
+	if err := m.file.Write(membership{Format: recordFormat, Left: left}); err != nil {
+		return false, fmt.Errorf("write home.json: %w", err)
+	}
+	if told = s != nil && s.leave(ctx) == nil; told {
+		left = nil
+		if err := m.file.Write(membership{Format: recordFormat}); err != nil {
+			m.o.Logger.Warn("home.json keeps a secret that is good for nothing", "err", err)
+		}
 	}
 	m.mu.Lock()
-	m.now, m.connected, m.problem, m.since = nil, false, "", time.Time{}
+	if m.now == was {
+		m.now, m.left, m.connected, m.problem, m.since = nil, left, false, "", time.Time{}
+	}
 	m.mu.Unlock()
 	m.bell.Ring()
-	return nil
+	return told, nil
 }
 
 // Run keeps the connection to home until ctx ends, and lets home use the hub.
@@ -318,9 +345,14 @@ func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
 	}
 	m.mu.Lock()
 	if m.now == as {
-		m.connected, m.since, m.problem = true, m.o.Now().UTC(), ""
+		m.connected, m.since, m.problem, m.serving = true, m.o.Now().UTC(), "", s
 	}
 	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		m.serving = nil
+		m.mu.Unlock()
+	}()
 	var rest sync.WaitGroup
 	defer rest.Wait()
 	defer cancel(nil)
@@ -339,6 +371,14 @@ func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
 }
 
 var errEnded = errors.New("it was closed")
+
+// leave tells home that this machine leaves.
+func (s *serving) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, leaveBound)
+	defer cancel()
+	_, err := s.request(ctx, "leave", message(struct{}{}, nil))
+	return err
+}
 
 // hello says what this machine is, and learns whether home talks to it.
 func (s *serving) hello(ctx context.Context) error {

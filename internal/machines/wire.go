@@ -14,6 +14,9 @@ import (
 // protocol is the version of what machines and home say to each other.
 const protocol = 1
 
+// leaveBound is how long home may take to hear that a machine leaves.
+const leaveBound = 5 * time.Second
+
 // hello is the first message of a machine, and welcome its answer.
 type hello struct {
 	Protocol int       `json:"protocol"`

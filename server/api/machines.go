@@ -55,7 +55,7 @@ func machineRows() section {
 			},
 			{
 				"DELETE", "/api/home", auth.Credential, auth.Manage, false, leaveHomeRoute,
-				doc{summary: "Leave home: it can do nothing here any more.", status: 204},
+				doc{summary: "Leave home: it can do nothing here any more. Home forgets this hub, or keeps it, away, if it cannot be told.", status: 204},
 			},
 		},
 	}
@@ -109,7 +109,8 @@ func joinRoute(s *API, c *call, in wire.Join) error {
 	if h, joined := s.member.Status(); joined { // since the link was made
 		return &Problem{Code: wire.CodeConflict, Message: "this hub has joined a home itself, " + h.URL + ": join there"}
 	}
-	secret, m, err := s.machines.Join(in.Code, machines.Joining{ID: in.ID, Name: in.Name, Version: in.Version, Allow: machines.Allow(in.Allow)})
+	former, _ := auth.Bearer(c.r) // of a machine that left while this hub was away
+	secret, m, err := s.machines.Join(in.Code, machines.Joining{ID: in.ID, Name: in.Name, Version: in.Version, Allow: machines.Allow(in.Allow), Former: former})
 	if errors.Is(err, machines.ErrCode) {
 		return s.strangeMachine(c, err)
 	}
@@ -208,9 +209,11 @@ func allowHome(s *API, c *call, in wire.NewHome) error {
 }
 
 func leaveHomeRoute(s *API, c *call) error {
-	if err := s.member.Leave(); err != nil {
+	told, err := s.member.Leave(c.r.Context())
+	if err != nil {
 		return err
 	}
+	s.logger.Info("left home", "told", told)
 	c.note(audit.Record{Verb: audit.HomeLeft})
 	return c.done(nil)
 }
