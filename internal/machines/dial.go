@@ -146,7 +146,7 @@ func refusalOf(resp *http.Response) error {
 		kind = state.ErrForbidden
 	case http.StatusConflict:
 		kind = state.ErrConflict
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
+	case http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed:
 		return refusal{errNotHome}
 	}
 	if why == "" {
@@ -191,6 +191,9 @@ func (d *dialer) connect(ctx context.Context, id, run, secret string) (*connecti
 		HTTPClient: d.client, HTTPHeader: header, Subprotocols: []string{Subprotocol}, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
+		if resp != nil && resp.StatusCode == http.StatusUpgradeRequired {
+			return nil, refusal{fmt.Errorf("%w: a proxy between here and home lets no WebSocket through: it must pass Upgrade and Connection on", state.ErrUnavailable)}
+		}
 		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols && resp.Body != nil {
 			return nil, refusalOf(resp)
 		}

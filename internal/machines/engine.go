@@ -26,8 +26,8 @@ const (
 	mostPings = 2
 	// writeBound is how long a connection may take to take a message.
 	writeBound = 5 * time.Second
-	// startBound is how long the engine may take to start, and a machine to its first words there.
-	startBound = 10 * time.Second
+	// startBound is how long the engine may take to start, and either side to its first words there.
+	startBound = 5 * time.Second
 )
 
 // engine is the server inside this process through which machines and home talk. It

@@ -83,7 +83,10 @@ type MemberOptions struct {
 
 // Member is this hub as a machine of another, home. It is safe for concurrent use.
 type Member struct {
-	o    MemberOptions
+	o MemberOptions
+	// protocol is the version that it speaks.
+	protocol int
+
 	file jsonfile.File[membership]
 	bell bell.Bell // the membership changed, or the state
 
@@ -109,7 +112,7 @@ func OpenMember(o MemberOptions) (*Member, error) {
 	if o.After == nil {
 		o.After = time.After
 	}
-	m := &Member{o: o, file: membershipFile(o.Dir)}
+	m := &Member{o: o, protocol: protocol, file: membershipFile(o.Dir)}
 	now, found, err := m.file.Read()
 	if err != nil {
 		return nil, err
@@ -325,12 +328,16 @@ func (m *Member) connect(ctx context.Context, hub Hub, as *membership) error {
 	if err != nil {
 		return err
 	}
+	dialled := time.Now()
 	nc, err := nats.Connect("nats://home", nats.SetCustomDialer(conn), nats.UserInfo(m.o.ID, conn.ticket), nats.NoReconnect(),
-		nats.CustomInboxPrefix(below(m.o.ID, "machine")), nats.PingInterval(max(pingEvery, m.o.Silence/4)), nats.MaxPingsOutstanding(mostPings), nats.Timeout(dialBound),
+		nats.CustomInboxPrefix(below(m.o.ID, "machine")), nats.PingInterval(max(pingEvery, m.o.Silence/4)), nats.MaxPingsOutstanding(mostPings), nats.Timeout(startBound),
 		quiet(m.o.Logger),
 		nats.ClosedHandler(func(c *nats.Conn) {
 			cancel(fmt.Errorf("the connection to home ended: %w", errors.Join(c.LastError(), errEnded)))
 		}))
+	if err != nil && time.Since(dialled) > reachBound {
+		err = fmt.Errorf("%w: home's answer does not come through: a proxy between here and home may hold it back, and must not buffer a WebSocket", state.ErrUnavailable)
+	}
 	if err != nil {
 		conn.Close()
 		return err
@@ -384,7 +391,7 @@ func (s *serving) leave(ctx context.Context) error {
 func (s *serving) hello(ctx context.Context) error {
 	o := s.member.o
 	var answer welcome
-	m, err := s.request(ctx, "hello", message(hello{Protocol: protocol, Version: o.Version, Allow: s.as.Allow, Time: o.Now().UTC()}, nil))
+	m, err := s.request(ctx, "hello", message(hello{Protocol: s.member.protocol, Version: o.Version, Allow: s.as.Allow, Time: o.Now().UTC()}, nil))
 	if err != nil {
 		return fmt.Errorf("home does not answer: %w", err)
 	}
@@ -394,8 +401,8 @@ func (s *serving) hello(ctx context.Context) error {
 	if answer.Refused != "" {
 		return refusal{errors.New(words(answer.Refused))}
 	}
-	if answer.Protocol != protocol {
-		return refusal{fmt.Errorf("home is abide %s and speaks version %d of the protocol between machines, this machine is abide %s and speaks version %d: update the older one", words(answer.Version), answer.Protocol, o.Version, protocol)}
+	if answer.Protocol != s.member.protocol {
+		return refusal{fmt.Errorf("home is abide %s and speaks version %d of the protocol between machines, this machine is abide %s and speaks version %d: update the older one", words(answer.Version), answer.Protocol, o.Version, s.member.protocol)}
 	}
 	return nil
 }
