@@ -2,6 +2,7 @@ package blackbox_test
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,11 +24,18 @@ type computers struct {
 // newComputers starts both and has the machine join.
 func newComputers(t *testing.T, ofMachine settings) *computers {
 	t.Helper()
+	c := newStrangers(t, ofMachine)
+	c.join()
+	return c
+}
+
+// newStrangers starts both.
+func newStrangers(t *testing.T, ofMachine settings) *computers {
+	t.Helper()
 	c := &computers{t: t, network: newNetwork(t)}
 	c.home = newHub(t, settings{more: fmt.Sprintf("public_names: [%q]\n", c.network.addr)})
 	require.NoError(t, c.network.tell("upstream "+c.home.addr))
 	c.machine = newHub(t, ofMachine)
-	c.join()
 	return c
 }
 
@@ -78,10 +86,10 @@ func (c *computers) atMachine() string {
 }
 
 // listed waits until home lists a session of the machine.
-func (c *computers) listed(s wire.SessionInfo) {
+func (c *computers) listed(id string) {
 	c.t.Helper()
 	c.until("the session in home's list", func() bool {
-		_, err := c.home.hub.Session(c.t.Context(), s.SessionID)
+		_, err := c.home.hub.Session(c.t.Context(), id)
 		return err == nil
 	})
 }
@@ -97,7 +105,7 @@ func (c *computers) ask(s wire.SessionInfo, id, text string) (tries int) {
 	return tries
 }
 
-// requireSameFiles requires that home's copy of a session is the machine's files, byte for byte.
+// requireSameFiles waits until home's copy of a session is the machine's files, byte for byte.
 func (c *computers) requireSameFiles(s wire.SessionInfo) {
 	c.t.Helper()
 	read := func(dir string) map[string]string {
@@ -111,11 +119,8 @@ func (c *computers) requireSameFiles(s wire.SessionInfo) {
 		}
 		return files
 	}
-	own := read(filepath.Join(c.machine.data, "sessions", s.SessionID))
-	copied := read(filepath.Join(c.home.data, "copies", c.machine.id(), s.SessionID))
-	require.NotEmpty(c.t, own)
-	require.Len(c.t, copied, len(own))
-	for name, text := range own {
-		require.True(c.t, text == copied[name], "%s of %s: %d bytes, %d copied", name, s.SessionID, len(text), len(copied[name]))
-	}
+	c.until("home's copy of "+s.SessionID, func() bool {
+		own := read(filepath.Join(c.machine.data, "sessions", s.SessionID))
+		return len(own) > 0 && maps.Equal(own, read(filepath.Join(c.home.data, "copies", c.machine.id(), s.SessionID)))
+	})
 }

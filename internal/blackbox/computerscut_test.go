@@ -20,8 +20,8 @@ func TestACopyIsWholeWhileTheMachinesConnectionIsCut(t *testing.T) {
 	t.Parallel()
 	c := newComputers(t, settings{})
 	busy, asked := c.machine.create("demo"), c.machine.create("demo")
-	c.listed(busy)
-	c.listed(asked)
+	c.listed(busy.SessionID)
+	c.listed(asked.SessionID)
 	at := []*screen{c.home.screen("busy at home", busy, 0), c.home.screen("asked at home", asked, 0)}
 
 	ctx, stop := context.WithCancel(t.Context())
