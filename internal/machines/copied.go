@@ -31,6 +31,8 @@ var (
 type elsewhere interface {
 	// Of returns the machine that has a session, and the session's line.
 	Of(id string) (m Machine, line state.Info, known bool)
+	// Machine returns a machine by its id. ErrUnknown if there is none.
+	Machine(id string) (Machine, error)
 	// reader reads logs of a machine; nil while it is away. Changed is its bell.
 	reader(machine string) logReader
 	Changed() <-chan struct{}

@@ -26,7 +26,7 @@ func (h *Home) Watch(id string) (*Copied, error) {
 func (h *Home) Configure(k Keep) {
 	s, joined := h.copies, h.Machines()
 	changed := s.keeping.set(k)
-	if len(joined) > 0 {
+	if len(joined) > 0 || s.stored() {
 		s.mu.Lock()
 		s.begin()
 		s.mu.Unlock()

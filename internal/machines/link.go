@@ -33,6 +33,7 @@ type link struct {
 	since time.Time // when it said hello; set before said
 
 	listing sync.Mutex // held while rows are taken
+	anew    bool       // a list that began anew has not ended; guarded by listing
 
 	cutting sync.Mutex
 	cut     map[string]time.Time // when a session's copy was cut last over this connection
@@ -319,4 +320,9 @@ func (l *link) takeRows(m *nats.Msg) {
 		l.home.kept.change(l.id)
 	}
 	l.home.copies.rung(l.id, said.Rows, gone)
+	l.anew = l.anew || said.First
+	if l.anew && !said.More {
+		l.anew = false
+		l.home.copies.prune(l.id)
+	}
 }

@@ -22,6 +22,7 @@ func (s *copies) begin() {
 
 // upkeep removes what is not kept, and closes what was not needed for the longest time.
 func (s *copies) upkeep() {
+	s.dropUnknown()
 	for s.ctx.Err() == nil {
 		again := s.keeping.again.Listen()
 		keep := s.keeping.now()
