@@ -159,10 +159,10 @@ describe('notifications', () => {
     await until('the newer', async () => (await shown(page))[0]?.body === 'Allow? make')
     expect(await shown(page)).toHaveLength(1)
     const back = { kind: 'withdrawn', session_id: session, tag: `abide-${session}`, badge: 0 }
-    await push({ ...back, seq: 3, body: 'Settled by desk.' })
+    await push({ ...back, seq: 3, body: 'Answered by desk.' })
     await until('it stays', async () => (await shown(page))[0]?.silent === true)
     expect((await shown(page))[0]!.body, 'what is settled is not what is shown').toBe('Allow? make')
-    await push({ ...back, seq: 9, body: 'Settled by desk.' })
+    await push({ ...back, seq: 9, body: 'Answered by desk.' })
     await until('nothing', async () => (await shown(page)).length === 0)
     await page.close()
   })

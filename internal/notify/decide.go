@@ -86,10 +86,9 @@ func (n *Notifier) settle(sessionID string, what found) {
 		return
 	}
 	delete(n.saved.Told, sessionID)
-	note := Note{SessionID: sessionID, Kind: is.Kind, Seq: is.Seq, PermissionID: is.PermissionID, Body: "Settled elsewhere."}
-	if what.by != "" {
-		who, _ := fit(legible(what.by), maxTitle)
-		note.Body = "Settled by " + who + "."
+	note := Note{SessionID: sessionID, Kind: is.Kind, Seq: is.Seq, PermissionID: is.PermissionID, Body: endedWords(is.Kind, what.by)}
+	if what.restarted {
+		note.Body = "The hub restarted."
 	}
 	for _, t := range n.targets() {
 		if slices.Contains(is.Targets, t.id) && t.withdraws {
@@ -97,6 +96,19 @@ func (n *Notifier) settle(sessionID string, what found) {
 		}
 	}
 	n.keep()
+}
+
+// endedWords is the text of a message that is withdrawn. by is who ended it, if it is known.
+func endedWords(kind Kind, by string) string {
+	how := "Continued"
+	if kind == Permission || kind == Form {
+		how = "Answered"
+	}
+	if by == "" {
+		return how + " elsewhere."
+	}
+	who, _ := fit(legible(by), maxTitle)
+	return how + " by " + who + "."
 }
 
 // settles reports whether the finding settles a message of this kind.
@@ -166,7 +178,7 @@ func (n *Notifier) revive(ctx context.Context) {
 	})
 	for id, is := range n.saved.Told {
 		if !stands[id] {
-			n.settle(id, found{permission: is.PermissionID, settled: []Kind{is.Kind}, by: "the end of the hub"})
+			n.settle(id, found{permission: is.PermissionID, settled: []Kind{is.Kind}, restarted: true})
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (n *Notifier) takeBackLate(t target, d delivery) {
 		return o.Target == t.id && o.Note.SessionID == d.Note.SessionID
 	})
 	if !waits {
-		note := Note{SessionID: d.Note.SessionID, Kind: d.Note.Kind, Seq: d.Note.Seq, Body: "Settled elsewhere."}
+		note := Note{SessionID: d.Note.SessionID, Kind: d.Note.Kind, Seq: d.Note.Seq, Body: endedWords(d.Note.Kind, "")}
 		n.queue(delivery{ID: randomID(), Target: t.id, Note: note, Kind: Withdrawn, Due: time.Now()})
 	}
 }

@@ -71,6 +71,8 @@ type found struct {
 	settled []Kind
 	// permission is the settled question, and the actor.
 	permission, by string
+	// restarted means that the hub's end settled it.
+	restarted bool
 	// quiet means that the note is for webhooks alone.
 	quiet bool
 	// next is another pending request of the session.
