@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { states } from '../dev/catalogue/states.ts'
 import { pseudo } from '../dev/words.mjs'
+import { deepBoxes } from './rig/boxes.ts'
 import { Catalogue, type View } from './rig/catalogue.ts'
 import { motion } from './rig/motion.ts'
 import { smallTargets } from './rig/targets.ts'
@@ -165,6 +166,7 @@ describe('every state of the catalogue is shown without errors and accessibility
       expect(await unseen(view), 'what cannot be seen is not named').toEqual([])
     if (state.startsWith('question')) expectOneToLead(await answers(view), state, view.name)
     expect(await switches(view), 'a switch is no longer one').toEqual([])
+    expect(await deepBoxes(view.page), 'at most two boxes stand in each other').toEqual([])
     expect(await motion(view.page), 'it moves, where the system asks for stillness').toEqual([])
     if (shots)
       await view.page.screenshot({ path: join(shots, `${state.replace(/\W+/g, '-')}-${view.name}.png`) })

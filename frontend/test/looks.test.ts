@@ -96,6 +96,38 @@ it('every shared look is used', () => {
   expect([...names].filter((name) => !classes.has(name))).toEqual([])
 })
 
+it('text has one of three weights', () => {
+  const own = [...components, ...sheets].flatMap(({ f, css }) =>
+    (css.match(/font-weight: [^;]+/g) ?? []).map((d) => `${f}: ${d}`),
+  )
+  expect(own.length).toBeGreaterThan(20)
+  expect(own.filter((d) => !/: (var\(--(medium|bold)\)|400)$/.test(d))).toEqual([])
+})
+
+// It is what a person has to answer or to look at: what was found, what is paused and a comment have other colours.
+const amber = {
+  'the classes of it': ['looks.css'],
+  'what waits for an answer': [
+    'feed/Permission.svelte',
+    'parts/Dot.svelte',
+    'play/Play.svelte',
+    'play/Timeline.svelte',
+    'session/AskBody.svelte',
+    'session/Interrupted.svelte',
+    'session/PermissionSheet.svelte',
+    'session/TurnBar.svelte',
+  ],
+  'what was not compared': ['feed/LargeDiff.svelte'],
+  'yellow, as a terminal has it': ['feed/Output.svelte'],
+}
+
+it('amber has one meaning', () => {
+  const uses = [...components, ...sheets].filter(
+    ({ f, css }) => f !== 'theme.css' && css.includes('--attention'),
+  )
+  expect(uses.map(({ f }) => f).sort()).toEqual(Object.values(amber).flat().sort())
+})
+
 // Lower it when there are fewer. A new screen finds its looks in looks.css.
 const most = 4270
 
