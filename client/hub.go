@@ -175,9 +175,13 @@ func (h *Hub) Trash(ctx context.Context) (t wire.Trash, err error) {
 	return t, err
 }
 
-// Storage says what all sessions take.
-func (h *Hub) Storage(ctx context.Context) (s wire.StorageReport, err error) {
-	err = h.do(ctx, http.MethodGet, "/api/storage", nil, &s)
+// Storage says what all sessions take, here or on the machine of an id or a name.
+func (h *Hub) Storage(ctx context.Context, machine string) (s wire.StorageReport, err error) {
+	path := "/api/storage"
+	if machine != "" {
+		path += "?machine=" + url.QueryEscape(machine)
+	}
+	err = h.do(ctx, http.MethodGet, path, nil, &s)
 	return s, err
 }
 

@@ -18,13 +18,15 @@ type UsageQuery struct {
 	From, To string
 	// Project, Agent and Session restrict the answer to one.
 	Project, Agent, Session string
+	// Machine is the id or the name of the machine that is asked; empty is the hub itself.
+	Machine string
 	// Limit is how many rows the answer has at most, 10,000 at most; 0 takes the hub's.
 	Limit int
 }
 
 func (q UsageQuery) path() string {
 	v := url.Values{}
-	for name, value := range map[string]string{"by": q.By, "from": q.From, "to": q.To, "project": q.Project, "agent": q.Agent, "session": q.Session} {
+	for name, value := range map[string]string{"by": q.By, "from": q.From, "to": q.To, "project": q.Project, "agent": q.Agent, "session": q.Session, "machine": q.Machine} {
 		if value != "" {
 			v.Set(name, value)
 		}

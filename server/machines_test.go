@@ -657,3 +657,39 @@ func TestCopiesThatWereOpenedTheLongestAgoGoFirst(t *testing.T) {
 	socket.conn.CloseNow()
 	copyGoes(t, home, machine, oldest)
 }
+
+func TestUsageAndStorageAreAskedPerMachine(t *testing.T) {
+	home, machine := joined(t, "read")
+	there := machine.session()
+	machine.prompt(there, "p0", "say one")
+	machine.await(there, 0, "turn_end")
+	id := machine.store.HubID()
+	turns := func(query string) int {
+		return decoded[wire.Usage](t, home.do("GET", "/api/usage"+query, nil, bearer(home.token))).Total.Turns
+	}
+	require.Equal(t, 1, turns("?machine="+id))
+	require.Equal(t, 1, turns("?machine=laptop&by=agent"))
+	require.Zero(t, turns("?machine=here"))
+	require.Zero(t, turns(""))
+	storage := func(query string) response {
+		return home.do("GET", "/api/storage"+query, nil, bearer(home.token))
+	}
+	require.Zero(t, decoded[wire.StorageReport](t, storage("")).Sessions)
+	refused := storage("?machine=laptop")
+	require.Equal(t, http.StatusForbidden, refused.status)
+	require.Contains(t, refused.body, "that needs manage")
+	require.Equal(t, http.StatusNotFound, storage("?machine=desktop").status)
+	require.Equal(t, http.StatusForbidden, home.do("GET", "/api/storage?machine=laptop", nil, bearer(home.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: there.ID()}))).status)
+	require.Equal(t, http.StatusForbidden, home.do("GET", "/api/usage?machine=laptop&session=20260221-140307-9f3a11c0", nil, bearer(home.mint(auth.TokenRequest{Scope: auth.Viewer, SessionID: there.ID()}))).status)
+
+	home, machine = joined(t, "manage")
+	machine.session()
+	require.Equal(t, 1, decoded[wire.StorageReport](t, home.do("GET", "/api/storage?machine=laptop", nil, bearer(home.token))).Sessions)
+	machine.stop()
+	machineIs(t, home, "away")
+	for _, path := range []string{"/api/usage", "/api/storage"} {
+		away := home.do("GET", path+"?machine=laptop", nil, bearer(home.token))
+		require.Equal(t, http.StatusServiceUnavailable, away.status, away.body)
+		require.Contains(t, away.body, "away")
+	}
+}

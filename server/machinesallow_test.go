@@ -54,7 +54,7 @@ func TestNoTrickOfAnAddressLeadsHomeElsewhere(t *testing.T) {
 		one + "/../../tokens", one + "/../../../api/tokens", one + "/%2e%2e/%2e%2e/tokens", one + "%2f..%2f..%2ftokens", one + "/..%2f..%2ftokens", one + "/..;/..;/tokens",
 		one + "\\..\\..\\tokens", one + "/.././../tokens", "/api/sessions/../tokens", "/api/sessions//../tokens", "//api/tokens", "/api//tokens", "/./api/tokens", "/api/tokens", "/api/tokens?id=" + there.ID(),
 		"/api/tokens?path=" + one, "/api/tokens#" + one, "/api/tokens/", "/api/tokens/" + one, "/API/tokens", "/api/devices", "/api/machines", "/api/home", "/api/machine", "/api/pair", "/api/audit",
-		"/api/config", "/api/openapi.json", "/api/health", "/api/ws", one + "/ws", "/", "/index.html", "/api", "/metrics", "/api/search?q=x", "/api/trash", "/api/storage", "/api/agents/demo",
+		"/api/config", "/api/openapi.json", "/api/health", "/api/ws", one + "/ws", "/", "/index.html", "/api", "/metrics", "/api/search?q=x", "/api/trash", "/api/storage/clean", "/api/agents/demo",
 		"/api/sessions/" + url.PathEscape("../tokens"), "/api/sessions/" + url.PathEscape("../../../../etc/passwd"), "/api/sessions/" + url.PathEscape(there.ID()+"/../x"), "/api/sessions/%00", one + "/files/../../../tokens", one + "/blobs/../../../tokens",
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE", "PATCH", "PUT", "CONNECT", "OPTIONS"} {

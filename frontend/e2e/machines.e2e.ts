@@ -88,6 +88,27 @@ describe('a session of a machine', () => {
     await page.close()
   })
 
+  test.each(sizes)('has its machine’s usage and storage at home, on $width × $height', async (size) => {
+    const screen = await at.device.open('/usage', size)
+    const { page } = screen
+    await page.getByText('Nothing was used in these days.').or(page.getByText('By project')).waitFor()
+    await page.getByRole('combobox', { name: 'Machine' }).selectOption('laptop')
+    await page.locator('dt', { hasText: 'Turns' }).waitFor()
+    const { total } = await laptop.api<{ total: { turns: number } }>('GET', '/api/usage')
+    await page.locator('dt', { hasText: 'Turns' }).locator('+ dd').getByText(String(total.turns)).waitFor()
+    await shot(screen, `machines-usage-${size.width}`)
+    await page.goto(`${at.device.origin}/settings`)
+    const storage = page.locator('section', { has: page.locator('#storage') })
+    await storage.getByRole('button', { name: 'Clean up…' }).waitFor()
+    await storage.getByRole('combobox', { name: 'Machine' }).selectOption('laptop')
+    const { sessions } = await laptop.api<{ sessions: number }>('GET', '/api/storage')
+    await storage.getByText(new RegExp(`^\\s*${sessions} sessions?`)).waitFor()
+    await storage.getByRole('button', { name: 'Clean up…' }).waitFor({ state: 'detached' })
+    await storage.scrollIntoViewIfNeeded()
+    await shot(screen, `machines-storage-${size.width}`)
+    await page.close()
+  })
+
   test.each(sizes)(
     'is removed with its machine, which is added again, in the settings, on $width × $height',
     async (size) => {

@@ -301,7 +301,7 @@ func (p *Program) usage() *cobra.Command {
 		if wrong := wrongUsage(q); wrong != "" {
 			return Usagef("%s", wrong)
 		}
-		if q.Project != "" {
+		if q.Project != "" && q.Machine == "" { // else it is a folder there
 			folder, err := filepath.Abs(q.Project)
 			if err != nil {
 				return fmt.Errorf("--project: %w", err)
@@ -331,6 +331,7 @@ func (p *Program) usage() *cobra.Command {
 	flags.StringVar(&q.To, "to", "", "until the end of the `DAY`")
 	flags.StringVar(&q.Project, "project", "", "only turns in the folder `P`")
 	flags.StringVar(&q.Agent, "agent", "", "only turns of the agent `A`")
+	flags.StringVar(&q.Machine, "machine", "", "what sessions of the machine called `NAME` used")
 	flags.IntVar(&q.Limit, "limit", 1000, "at most `N` lines, up to 10000")
 	flags.BoolVar(&asCSV, "csv", false, "print CSV, as GET /api/usage has it")
 	p.JSONFlag(cmd)

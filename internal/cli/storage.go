@@ -40,9 +40,9 @@ type storageVerbs struct {
 
 // cleanFlags are the flags of storage clean.
 type cleanFlags struct {
-	dry, yes           bool
-	olderThan, project string
-	lifecycles         []string
+	dry, yes                    bool
+	olderThan, project, machine string
+	lifecycles                  []string
 }
 
 // storage says what sessions take, or puts old ones into the trash.
@@ -56,8 +56,13 @@ func (v storageVerbs) command() *cobra.Command {
 			"are pinned or commented, have prompts in their queue, or a working copy with changes that are nowhere else stay, unless their ids are given. An id may be shortened.",
 		Example: "abide storage\nabide storage clean --dry-run\nabide storage clean --older-than 90d --project . --yes\nabide storage clean 9f3a",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && cmd.Flags().NFlag() > 0 && !(cmd.Flags().NFlag() == 1 && v.asJSON()) {
-				return fmt.Errorf("the flags are those of storage clean")
+			for _, name := range []string{"dry-run", "yes", "older-than", "lifecycle", "project"} {
+				if len(args) == 0 && cmd.Flags().Changed(name) {
+					return fmt.Errorf("the flags are those of storage clean")
+				}
+			}
+			if len(args) > 0 && cmd.Flags().Changed("machine") {
+				return fmt.Errorf("--machine is for what the sessions take: clean up on the machine itself")
 			}
 			if len(args) == 0 || args[0] == "clean" {
 				return nil
@@ -66,7 +71,7 @@ func (v storageVerbs) command() *cobra.Command {
 		},
 	}, func(ctx context.Context, hub *client.Hub, args []string) error {
 		if len(args) == 0 {
-			s, err := hub.Storage(ctx)
+			s, err := hub.Storage(ctx, f.machine)
 			if err != nil || v.asJSON() {
 				return v.shown(s, err)
 			}
@@ -89,6 +94,7 @@ func (v storageVerbs) command() *cobra.Command {
 	flags.StringSliceVar(&f.lifecycles, "lifecycle", nil, "with clean, those of the lifecycle `L`: "+strings.Join(state.Lifecycle("").Values(), ", ")+"; may be repeated")
 	flags.StringVar(&f.project, "project", "", "with clean, those of the `FOLDER`")
 	flags.BoolVar(&f.yes, "yes", false, "with clean, do not ask")
+	flags.StringVar(&f.machine, "machine", "", "what the sessions of the machine called `NAME` take")
 	v.JSONFlag(cmd)
 	return cmd
 }

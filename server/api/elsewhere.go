@@ -41,7 +41,9 @@ func (s *API) elsewhere(rt route, c *call) (machine string, elsewhere bool) {
 }
 
 // asked are the routes whose parameter machine has a machine run them.
-var asked = map[string]bool{"GET /api/agents": true, "GET /api/folders": true, "GET /api/folder": true}
+var asked = map[string]bool{
+	"GET /api/agents": true, "GET /api/folders": true, "GET /api/folder": true, "GET /api/usage": true, "GET /api/storage": true,
+}
 
 // ofMachine is that parameter.
 var ofMachine = param{"machine", "the id of a machine: those of that machine", ""}

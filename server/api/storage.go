@@ -22,7 +22,7 @@ func storageRows() section {
 		rows: []route{
 			{
 				"GET", "/api/storage", auth.Credential, auth.Manage, false, storageRoute,
-				doc{summary: "What all sessions take.", out: wire.StorageReport{}, status: 200},
+				doc{summary: "What all sessions take.", query: []param{ofMachine}, out: wire.StorageReport{}, status: 200},
 			},
 			{
 				"POST", "/api/storage/clean", auth.Credential, auth.Manage, false, with(cleanRoute),

@@ -43,6 +43,7 @@ func usageRows() section {
 						{"agent", "turns of this agent only", ""},
 						{"session", "turns of this session only", ""},
 						{"limit", "how many rows, from 1 to 10,000; 1,000 when absent", 0},
+						ofMachine,
 					},
 				},
 			},
