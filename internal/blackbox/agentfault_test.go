@@ -2,8 +2,10 @@ package blackbox_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -112,6 +114,23 @@ func TestFault42GrandchildSetsidIsSwept(t *testing.T) {
 	require.Equal(t, event.StopEndTurn, c.untilTurnEnds("p2").StopReason)
 }
 
+// halt stops a process, and waits until none of its threads runs: the first one to see the signal
+// stops the others, which may answer until then.
+func halt(t *testing.T, pid int) {
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.Eventually(t, func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, thread := range threads {
+			stat, err := os.ReadFile(thread)
+			_, state, _ := strings.Cut(string(stat), ") ")
+			if err == nil && !strings.HasPrefix(state, "T") {
+				return false
+			}
+		}
+		return true
+	}, patience, time.Millisecond)
+}
+
 // TestFault44AnAgentThatHangsMidTurnIsCancelled cancels a turn of an agent that
 // ignores its input, and one of an agent stopped by SIGSTOP. Both turns end, their
 // open tool calls and questions are closed, the processes are gone, and the next
@@ -123,7 +142,7 @@ func TestFault44AnAgentThatHangsMidTurnIsCancelled(t *testing.T) {
 		after func(pid int)
 	}{
 		"deaf":    {"/hang", func(int) {}},
-		"stopped": {"/ask", func(pid int) { require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) }},
+		"stopped": {"/ask", func(pid int) { halt(t, pid) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
