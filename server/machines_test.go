@@ -393,7 +393,7 @@ func concernsSession(route string) bool {
 			return false
 		}
 	}
-	asked := []string{"GET /api/agents", "GET /api/folders", "GET /api/folder", "POST /api/sessions", "POST /api/jobs"}
+	asked := []string{"GET /api/agents", "GET /api/folders", "GET /api/folder", "GET /api/usage", "GET /api/storage", "POST /api/sessions", "POST /api/jobs"}
 	return strings.HasPrefix(path, "/api/sessions/{id}") || strings.HasPrefix(path, "/api/jobs/{id}") || slices.Contains(asked, route)
 }
 

@@ -133,7 +133,7 @@ func TestADemoAgentKilledInMidTurnComesBackWithItsMemory(t *testing.T) {
 	say(t, b, "first", "/markdown")
 	awaitIdle(t, b)
 	said := len(payloads[event.AgentMessage](t, b))
-	say(t, b, "slow", "/slow 60")
+	say(t, b, "slow", "/slow 3600")
 	await(t, b, "prompting", func(s session.State) bool { return s.Turn.State == session.TurnPrompting })
 	pid := payloads[event.AgentStarted](t, b)[0].PID
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
@@ -141,7 +141,7 @@ func TestADemoAgentKilledInMidTurnComesBackWithItsMemory(t *testing.T) {
 	ends := payloads[event.TurnEnd](t, b)
 	require.Equal(t, event.StopAgentExit, ends[1].StopReason)
 	require.Equal(t, queue.Interrupted, func() queue.Outcome {
-		r, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "slow", Text: "/slow 60"})
+		r, err := b.Prompt(ctxOf(t), session.PromptRequest{PromptID: "slow", Text: "/slow 3600"})
 		require.NoError(t, err)
 		return r.Outcome
 	}())
