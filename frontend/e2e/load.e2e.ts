@@ -78,7 +78,7 @@ describe('a page that is opened', () => {
     ['the settings on a desktop', desktop, () => '/settings', 'Notifications'],
     ['a review on a phone', phone, () => `/s/${changed}/review`, '/edit NOTES.md'],
     ['a review on a desktop', desktop, () => `/s/${changed}/review`, '/edit NOTES.md'],
-    ['a playback on a phone', phone, () => `/s/${changed}/play`, 'Live'],
+    ['a playback on a phone', phone, () => `/s/${changed}/play`, 'Turn '],
   ]
   test.each(opened)('has no layout shift: %s', async (_, size, path, words) => {
     const page = await watched(size)

@@ -102,7 +102,10 @@ describe('a session of a machine', () => {
     await storage.getByRole('button', { name: 'Clean up…' }).waitFor()
     await storage.getByRole('combobox', { name: 'Machine' }).selectOption('laptop')
     const { sessions } = await laptop.api<{ sessions: number }>('GET', '/api/storage')
-    await storage.getByText(new RegExp(`^\\s*${sessions} sessions?`)).waitFor()
+    await storage
+      .getByText(new RegExp(`^\\s*${sessions} sessions?`))
+      .first()
+      .waitFor()
     await storage.getByRole('button', { name: 'Clean up…' }).waitFor({ state: 'detached' })
     await storage.scrollIntoViewIfNeeded()
     await shot(screen, `machines-storage-${size.width}`)

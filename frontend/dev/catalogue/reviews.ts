@@ -137,7 +137,7 @@ const screen = (screen: 'review' | 'play', name: string, does: State['does'] = [
   does,
 })
 const tab = (n: number) => ({ press: `[role=tab]:nth-child(${n})` })
-const taking = { press: 'main.screen header button:not([aria-label])' }
+const taking = { press: 'main.screen header > button:nth-last-of-type(2)' }
 
 const said = new Script()
   .add('user_prompt', { prompt_id: 'p1', text: 'Make the retries spread out.' })
