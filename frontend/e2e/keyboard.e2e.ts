@@ -71,8 +71,12 @@ describe('with the keyboard only, a person', () => {
 
   test('queues a prompt while the agent waits for an answer', async () => {
     await screen.permission.waitFor()
-    await press('Escape', 'i')
-    await focused('Prompt')
+    // A question takes the focus from an empty composer, which may have had none yet. Tab leads back.
+    await until('the focus on the prompt', async () => {
+      if (await screen.composer.evaluate((field) => field === document.activeElement)) return true
+      await press('Tab')
+      return false
+    })
     await type('/slow 1')
     await press('Control+Enter')
     await screen.page.getByText('1 queued').waitFor()
